@@ -1,0 +1,361 @@
+"""Typed columns: from arrays and data frames to blocks of marginals, the same way for every table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import ndtri
+from sklearn.utils import check_array
+
+from hicorex.exceptions import ColumnTypeError, HicorexError
+from hicorex.marginals import Categorical, Gaussian
+
+KINDS = ("gaussian", "rank", "categorical")
+MOST_CATEGORIES = 100_000
+# Tiles depend on the shape of the table alone, so that results do not depend on the threads.
+BLOCK_COLUMNS = 2048
+TILE_CELLS = 2**19
+# Small tables are computed in double precision, where speed does not matter.
+SMALL_TABLE_CELLS = 100_000
+
+
+class Columns:
+    """A table as named columns, whatever it came as.
+
+    Parameters
+    ----------
+    X : array-like or data frame (pandas, polars, pyarrow) of shape (n_samples, n_columns)
+    """
+
+    def __init__(self, X: Any, least_samples: int = 2):
+        if issparse(X):
+            raise ColumnTypeError("X is a sparse matrix; pass X.toarray(), a dense table.")
+        self.names: list[str] | None = None
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            self.names = [str(name) for name in frame.columns]
+            self._columns = list(frame.iter_columns())
+            self.shape = frame.shape
+            self._array = None
+            _check_shape(self.shape, least_samples)
+        else:
+            array = check_array(
+                X,
+                dtype=None,
+                ensure_all_finite=False,
+                ensure_min_samples=least_samples,
+                ensure_min_features=1,
+                input_name="X",
+            )
+            self._array = array
+            self.shape = array.shape
+
+    def name(self, i: int) -> str:
+        return repr(self.names[i]) if self.names else str(i)
+
+    def kind(self, i: int) -> str:
+        """What "auto" makes of a column: floats are Gaussian, everything else is categorical."""
+        return "gaussian" if self._values(i)[0].dtype.kind == "f" else "categorical"
+
+    def kinds(self) -> list[str]:
+        if self._array is not None and self._array.dtype.kind in "fiub":
+            return ["gaussian" if self._array.dtype.kind == "f" else "categorical"] * self.shape[1]
+        return [self.kind(i) for i in range(self.shape[1])]
+
+    def numbers(self, indices: np.ndarray) -> np.ndarray:
+        """Columns as float64 (n_samples, len(indices)), NaN where missing."""
+        if self._array is not None and self._array.dtype.kind in "fiub":
+            numbers = np.asarray(_take(self._array, indices), dtype=float, order="C")
+        else:
+            numbers = np.empty((self.shape[0], len(indices)))
+            for at, i in enumerate(indices):
+                values, missing = self._values(i)
+                if values.dtype.kind not in "fiub":
+                    raise ColumnTypeError(f'Column {self.name(i)} holds text: it needs marginals "categorical".')
+                numbers[:, at] = np.where(missing, np.nan, values)
+        if np.isinf(numbers).any():
+            i = indices[np.isinf(numbers).any(axis=0).argmax()]
+            raise HicorexError(f"Column {self.name(i)} has an infinity in it; make it a number, or NaN for missing.")
+        return numbers
+
+    def values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """The values of a column and which of them are missing; infinities are refused."""
+        values, missing = self._values(i)
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            self.numbers(np.array([i]))
+        return values, missing
+
+    def _values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._array is not None:
+            values = self._array[:, i]
+            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+        else:
+            series = self._columns[i]
+            if series.dtype.is_temporal():
+                raise ColumnTypeError(
+                    f"Column {self.name(i)} holds dates or times; leave it out or turn it into a number or a category."
+                )
+            missing = series.is_null().to_numpy().astype(bool)
+            if missing.any():
+                filler = series.drop_nulls()
+                series = (
+                    series.fill_null(filler[0])
+                    if len(filler)
+                    else nw.new_series("empty", [0.0] * len(series), nw.Float64, backend=series.implementation)
+                )
+            values = series.to_numpy()
+            if values.dtype.kind == "f":
+                missing = missing | np.isnan(values)
+        if values.dtype.kind == "O":
+            values, missing = _plain(values, missing, self.name(i))
+        if values.dtype.kind not in "fiubUST":
+            raise ColumnTypeError(f"Column {self.name(i)} has type {values.dtype}; make it numbers or text.")
+        return values, missing
+
+
+def _take(array: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Columns of an array, as a view where they are neighbours."""
+    first, last = indices[0], indices[-1]
+    if last - first + 1 == len(indices):
+        return array[:, first : last + 1]
+    return array[:, indices]
+
+
+def _check_shape(shape: tuple[int, int], least_samples: int) -> None:
+    for size, least, what in ((shape[0], least_samples, "sample"), (shape[1], 1, "feature")):
+        if size < least:
+            raise HicorexError(
+                f"Found array with {size} {what}(s) (shape={shape}) while a minimum of {least} is required."
+            )
+
+
+def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """An object column as numbers or text."""
+    missing = missing | np.fromiter((v is None or v is not v or _is_nan(v) for v in values), bool, len(values))
+    kinds = {type(v) for v in values[~missing]}
+    if all(issubclass(kind, str) for kind in kinds):
+        return np.where(missing, "", values).astype(str), missing
+    if all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        return np.where(missing, False, values).astype(bool), missing
+    if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
+        return np.where(missing, 0, values).astype(np.int64), missing
+    if all(issubclass(kind, int | float | np.integer | np.floating) and kind is not bool for kind in kinds):
+        return np.where(missing, np.nan, values).astype(float), missing
+    found = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ColumnTypeError(
+        f"Column {name} mixes types ({found}): an argument must be a string or a number, of one kind in a column."
+    )
+
+
+def _is_nan(value: Any) -> bool:
+    return type(value).__name__ == "NAType" or (isinstance(value, float | np.floating) and value != value)
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table as blocks of marginals over weighted samples, to be passed over in tiles of rows.
+
+    columns : for each block, the indices of its columns in the table
+    """
+
+    blocks: list
+    columns: list[np.ndarray]
+    weight: np.ndarray
+    tiles: list[slice]
+
+    @property
+    def n_columns(self) -> int:
+        return sum(columns.size for columns in self.columns)
+
+    @property
+    def total(self) -> float:
+        return float(self.weight.sum(dtype=float))
+
+    @classmethod
+    def of(cls, blocks: list, columns: list[np.ndarray], weight: np.ndarray) -> "Data":
+        height = int(np.clip(TILE_CELLS // sum(c.size for c in columns), 128, 4096))
+        tiles = [slice(a, min(a + height, weight.size)) for a in range(0, weight.size, height)]
+        return cls([block.weighted(weight, tiles) for block in blocks], columns, weight, tiles)
+
+    def reweighted(self, weight: np.ndarray) -> "Data":
+        """The same samples with other weights."""
+        return Data.of(self.blocks, self.columns, weight.astype(self.weight.dtype))
+
+    def to_table(self, blocks: list[np.ndarray]) -> np.ndarray:
+        """Arrays with the block's columns last, put together in the table's order of columns."""
+        table = np.empty((*blocks[0].shape[:-1], self.n_columns), blocks[0].dtype)
+        for array, columns in zip(blocks, self.columns, strict=True):
+            table[..., columns] = array
+        return table
+
+
+class Schema:
+    """How each column of a table is read: its kind, its scale or its categories.
+
+    parts : the columns of each block; columns of two categories, none missing, go into blocks of
+        their own, since a matrix product serves them.
+    informative : (n_columns,), False for columns that are constant or wholly missing
+    """
+
+    def __init__(self, table: Columns, marginals: Any, weight: np.ndarray):
+        self.n_columns = table.shape[1]
+        self.kinds = resolve_kinds(table, marginals)
+        self.size = np.ones(self.n_columns)
+        self.centre = np.zeros(self.n_columns)
+        self.spread = np.ones(self.n_columns)
+        self.informative = np.ones(self.n_columns, bool)
+        self.ranks: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.categories: dict[int, np.ndarray] = {}
+        kinds = np.array(self.kinds)
+        numeric, coded = np.flatnonzero(kinds != "categorical"), np.flatnonzero(kinds == "categorical")
+        for part in _chunks(numeric):
+            self._learn_scale(table.numbers(part), part, weight)
+        binary = np.zeros(self.n_columns, bool)
+        for i in coded:
+            values, missing = table.values(i)
+            categories = self.categories[i] = _distinct(values[~missing] if missing.any() else values)
+            if categories.size > MOST_CATEGORIES:
+                raise HicorexError(
+                    f"Column {table.name(i)} has {categories.size} categories, more than {MOST_CATEGORIES}: "
+                    'it looks like an identifier; leave it out, or give it marginals "gaussian".'
+                )
+            self.informative[i] = categories.size > 1
+            binary[i] = categories.size == 2 and not missing.any()
+        self.parts = [*_chunks(numeric), *_chunks(coded[binary[coded]]), *_chunks(coded[~binary[coded]])]
+
+    def encode(self, table: Columns, weight: np.ndarray | None = None, dtype: Any = None) -> tuple[Data, list[str]]:
+        """The table as blocks, and the names of columns in which unseen categories were met."""
+        n_samples = table.shape[0]
+        if dtype is None:
+            dtype = np.float64 if n_samples * self.n_columns <= SMALL_TABLE_CELLS else np.float32
+        weight = np.ones(n_samples, dtype) if weight is None else weight.astype(dtype)
+        blocks: list = []
+        unseen: list[str] = []
+        for part in self.parts:
+            if self.kinds[part[0]] == "categorical":
+                blocks.append(self._categorical(table, part, dtype, unseen))
+            else:
+                blocks.append(self._gaussian(table, part, dtype))
+        return Data.of(blocks, self.parts, weight), unseen
+
+    def _learn_scale(self, numbers: np.ndarray, part: np.ndarray, weight: np.ndarray) -> None:
+        for at, i in enumerate(part):
+            if self.kinds[i] == "rank":
+                self.ranks[i] = _normal_scores(numbers[:, at], weight)
+                numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
+        observed = ~np.isnan(numbers)
+        largest = np.where(observed, np.abs(numbers), 0).max(axis=0)
+        size = np.where(largest > 0, largest, 1)
+        scaled = np.where(observed, numbers / size, 0)
+        count = np.maximum(weight @ observed, 1e-300)
+        centre = weight @ scaled / count
+        away = np.where(observed, scaled - centre, 0)
+        spread = np.sqrt(weight @ (away * away) / count)
+        least = np.where(observed, numbers, np.inf).min(axis=0)
+        most = np.where(observed, numbers, -np.inf).max(axis=0)
+        varies = (least < most) & (spread > 0)
+        self.size[part], self.centre[part] = size, centre
+        self.spread[part] = np.where(varies, spread, 1)
+        self.informative[part] = varies
+
+    def _gaussian(self, table: Columns, part: np.ndarray, dtype: Any) -> Gaussian:
+        numbers = table.numbers(part)
+        for at, i in enumerate(part):
+            if i in self.ranks:
+                numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
+        observed = ~np.isnan(numbers)
+        missing = np.flatnonzero(~observed.all(axis=0))
+        standard = (numbers / self.size[part] - self.centre[part]) / self.spread[part]
+        standard[~observed | ~np.broadcast_to(self.informative[part], observed.shape)] = 0
+        return Gaussian(standard.astype(dtype), missing, observed[:, missing], self.informative[part])
+
+    def _categorical(self, table: Columns, part: np.ndarray, dtype: Any, unseen: list[str]) -> Categorical:
+        sizes = np.array([self.categories[i].size for i in part])
+        codes = np.empty((table.shape[0], part.size), np.min_scalar_type(sizes.max()))
+        for at, i in enumerate(part):
+            values, missing = table.values(i)
+            found, new = _find(values, self.categories[i], missing)
+            codes[:, at] = found
+            if new:
+                unseen.append(table.name(i))
+        return Categorical(codes, sizes, dtype)
+
+
+def resolve_kinds(table: Columns, marginals: Any) -> list[str]:
+    """The kind of each column, from "auto", one kind for all, a list or a mapping by name or index."""
+    n_columns = table.shape[1]
+    if isinstance(marginals, str):
+        given: dict[int, str] = {} if marginals == "auto" else dict.fromkeys(range(n_columns), marginals)
+    elif isinstance(marginals, Mapping):
+        given = {_column_index(table, key): kind for key, kind in marginals.items()}
+    elif isinstance(marginals, Sequence | np.ndarray):
+        if len(marginals) != n_columns:
+            raise HicorexError(f"marginals lists {len(marginals)} kinds for {n_columns} columns; give one a column.")
+        given = dict(enumerate(marginals))
+    else:
+        raise ColumnTypeError(f"marginals is {marginals!r}; give 'auto', a kind, a list of kinds or a mapping.")
+    for i, kind in given.items():
+        if kind not in (*KINDS, "auto"):
+            raise HicorexError(
+                f"marginals gives column {table.name(i)} the kind {kind!r}; use one of {', '.join(KINDS)}."
+            )
+    given = {i: kind for i, kind in given.items() if kind != "auto"}
+    if len(given) == n_columns:
+        return [str(given[i]) for i in range(n_columns)]
+    return [str(given.get(i, kind)) for i, kind in enumerate(table.kinds())]
+
+
+def _column_index(table: Columns, key: Any) -> int:
+    if table.names and key in table.names:
+        return table.names.index(key)
+    if isinstance(key, int | np.integer) and 0 <= key < table.shape[1]:
+        return int(key)
+    raise HicorexError(f"marginals names column {key!r}, which the table does not have.")
+
+
+def _chunks(columns: np.ndarray) -> list[np.ndarray]:
+    return [columns[a : a + BLOCK_COLUMNS] for a in range(0, columns.size, BLOCK_COLUMNS)]
+
+
+def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values, rising, and the normal quantile of each one's middle rank."""
+    observed = ~np.isnan(values)
+    if not observed.any():
+        return np.zeros(1), np.zeros(1)
+    distinct, where = np.unique(values[observed], return_inverse=True)
+    share = np.bincount(where, weight[observed])
+    return distinct, ndtri((np.cumsum(share) - share / 2) / share.sum())
+
+
+def _small_range(values: np.ndarray) -> bool:
+    """Whether whole numbers lie close enough together to be looked up in a table."""
+    return values.dtype.kind in "iu" and values.size > 0 and int(values.max()) - int(values.min()) < 2**16
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """The distinct values, rising."""
+    if not _small_range(values):
+        return np.unique(values)
+    least = values.min()
+    return np.flatnonzero(np.bincount((values - least).astype(np.intp))).astype(values.dtype) + least
+
+
+def _find(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The code of each value, the number of categories where it is missing or none of them."""
+    if categories.size == 0:
+        return np.zeros(values.size, np.intp), bool(np.any(~missing))
+    if (values.dtype.kind in "US") != (categories.dtype.kind in "US"):
+        return np.full(values.size, categories.size), bool(np.any(~missing))
+    if _small_range(values) and _small_range(categories):
+        low, high = categories[0], categories[-1]
+        table = np.full(int(high) - int(low) + 1, categories.size)
+        table[(categories - low).astype(np.intp)] = np.arange(categories.size)
+        inside = (values >= low) & (values <= high)
+        codes = np.where(inside, table[np.where(inside, values - low, 0).astype(np.intp)], categories.size)
+        return np.where(missing, categories.size, codes), bool(np.any((codes == categories.size) & ~missing))
+    codes = np.minimum(np.searchsorted(categories, values), categories.size - 1)
+    strange = categories[codes] != values
+    return np.where(strange | missing, categories.size, codes), bool(np.any(strange & ~missing))

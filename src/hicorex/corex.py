@@ -1,0 +1,320 @@
+"""Corex: one layer of total correlation explanation as a scikit-learn estimator."""
+
+import sys
+import warnings
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from hicorex.bounds import Bounds, joint_marginals, layer_bounds
+from hicorex.columns import Columns, Data, Schema
+from hicorex.engine import LocalEngine
+from hicorex.exceptions import HicorexError
+from hicorex.layer import UNUSED_NATS, State, block_weights, fit_layer, labels_of, run_pass
+from hicorex.marginals.base import Questions
+from hicorex.significance import LEVEL, link_probabilities
+from hicorex.structure import RULES
+
+# New samples are read and labelled this many cells at a time.
+BATCH_CELLS = 2**23
+
+
+class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """One layer of discrete latent factors that explain the dependence among variables.
+
+    Learns factors Y_1, ..., Y_m of k states each that maximise a lower bound on the total correlation
+    TC(X) that they explain. Time and memory are linear in samples, variables and factors.
+
+    Parameters
+    ----------
+    n_factors : int, default=2
+        Number of latent factors, m. Factors that the data have no use for stay empty.
+    n_states : int, default=2
+        Number of states of each factor, k.
+    marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
+        How a variable depends on a factor. "auto" takes floats as Gaussian, and integers, booleans,
+        strings and categories as categorical. "rank" maps a numeric column to normal scores first,
+        for heavy tails. NaN and None are missing values in any of them.
+    structure : "unique", "overlap" or "tree", default="unique"
+        How alpha is chosen: by the share of a factor's information about a variable that better
+        factors do not have; by the paper's count of first right guesses; or one factor a variable.
+    n_init : int, default=10
+        Number of starts. They run together, hopeless ones are dropped, the best one is kept.
+    max_iter : int, default=200
+        Most iterations of a start.
+    tol : float, default=1e-5
+        A start is finished when its objective has grown by less than this share over ten iterations.
+    n_jobs : int, default=None
+        Number of threads; None and -1 mean all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        1 shows a progress line on standard error.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_features, n_factors)
+        The share in which each variable belongs to each factor.
+    mutual_information_ : ndarray of shape (n_features, n_factors)
+        I(Y_j:X_i) in nats.
+    tcs_ : ndarray of shape (n_factors,)
+        E[log Z_j]: the total correlation that each factor explains, falling, in nats.
+    tc_ : float
+        Their sum, a lower bound on TC(X) but for the optimism of a fit; see ``bounds`` and ``score``.
+    clusters_ : ndarray of shape (n_features,)
+        The factor that each variable belongs to most; -1 where no link is significant.
+    history_ : ndarray of shape (n_iter_,)
+        The objective at each iteration of the start that was kept.
+    n_iter_ : int
+        Number of iterations of that start.
+
+    Examples
+    --------
+    >>> from hicorex import Corex
+    >>> from hicorex.datasets import make_independent_clusters
+    >>> X, truth = make_independent_clusters(random_state=0)
+    >>> corex = Corex(n_factors=4, random_state=0).fit(X)
+    >>> corex.transform(X).shape
+    (100, 4)
+    >>> bool(abs(corex.tc_ / truth.total_correlation - 1) < 0.01)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "n_factors": [Interval(Integral, 1, None, closed="left")],
+        "n_states": [Interval(Integral, 2, 100, closed="both")],
+        "marginals": [str, list, tuple, np.ndarray, dict],
+        "structure": [StrOptions(set(RULES))],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_factors: int = 2,
+        *,
+        n_states: int = 2,
+        marginals: Any = "auto",
+        structure: Literal["unique", "overlap", "tree"] = "unique",
+        n_init: int = 10,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_factors = n_factors
+        self.n_states = n_states
+        self.marginals = marginals
+        self.structure = structure
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the factors.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            A sample of weight 2 counts as two samples.
+
+        Returns
+        -------
+        self
+        """
+        table = Columns(X)
+        validate_data(self, X, skip_check_array=True)
+        weight = _check_sample_weight(
+            sample_weight, np.empty((table.shape[0], 0)), dtype=float, ensure_non_negative=True
+        )
+        if np.count_nonzero(weight) < 2:
+            raise HicorexError("sample_weight leaves fewer than two samples; give at least two a positive weight.")
+        if not weight.all():
+            table, weight = Columns(_safe_indexing(X, np.flatnonzero(weight))), weight[weight > 0]
+        self._schema = Schema(table, self.marginals, weight)
+        data, _ = self._schema.encode(table, weight)
+        seed = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31 - 1))
+        rule = RULES[self.structure]
+        with LocalEngine(self.n_jobs) as engine:
+            fit = fit_layer(
+                data,
+                rule,
+                engine,
+                n_factors=self.n_factors,
+                n_states=self.n_states,
+                n_starts=self.n_init,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                seed=seed,
+                progress=_progress_line if self.verbose else _silent,
+            )
+            if self.verbose:
+                print(file=sys.stderr)
+            if not fit.converged:
+                warnings.warn(
+                    f"The objective was still growing after max_iter={self.max_iter} iterations; raise max_iter or tol.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+            self._keep(fit.state, data, rule, engine)
+        self.history_ = fit.history
+        self.n_iter_ = len(fit.history)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The most likely state of each factor, (n_samples, n_factors)."""
+        return self._map(X, lambda state, data, engine: _labels(state, data, engine)[0].argmax(axis=0).T)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """p(y_j = s | x), (n_samples, n_factors, n_states)."""
+        return self._map(X, lambda state, data, engine: _labels(state, data, engine)[0].transpose(2, 1, 0))
+
+    def log_odds(self, X: Any) -> np.ndarray:
+        """log p(y_j = s | x) / p(y_j = 0 | x) for s > 0, (n_samples, n_factors, n_states - 1): unsaturated scores."""
+
+        def of_batch(state: State, data: Data, engine):
+            prior = np.log(state.prior[1:] / state.prior[0])[:, :, None]
+            return (_scores(state, data, engine) + prior).transpose(2, 1, 0)
+
+        return self._map(X, of_batch)
+
+    def log_z(self, X: Any) -> np.ndarray:
+        """log Z_j(x), what each factor explains of each sample, (n_samples, n_factors)."""
+        return self._map(X, _log_z)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Point-wise total correlation sum_j log Z_j(x), (n_samples,). Far from its mean: surprising."""
+        return self.log_z(X).sum(axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean point-wise total correlation: on new samples, an estimate of the bound without optimism."""
+        return float(self.score_samples(X).mean())
+
+    def bounds(self, X: Any = None) -> Bounds:
+        """Lower bound on the total correlation, with its standard error.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            New samples; None stands for those of the fit.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return self._bounds
+        data = self._encode(X)
+        with LocalEngine(self.n_jobs) as engine:
+            return layer_bounds(self._state, self._joints, data, engine)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_factors
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _keep(self, state: State, data: Data, rule, engine) -> None:
+        """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
+        log_z = run_pass(state, data, engine).log_z
+        used = log_z > UNUSED_NATS
+        order = np.argsort(-np.where(used, log_z, 0), kind="stable")
+        alpha = [own * used[:, None] for own in state.alpha]
+        state = State(state.prior, state.parameters, alpha, [Questions() for _ in alpha], 1)
+        self._state = state = state.take_factors(order, state.questions)
+        self.tcs_ = np.where(used, log_z, 0)[order]
+        self.tc_ = float(self.tcs_.sum())
+        information = [_all_information(b, p, state.prior) for b, p in zip(data.blocks, state.parameters, strict=True)]
+        self.alpha_ = data.to_table(state.alpha).T
+        self.mutual_information_ = data.to_table(information).T
+        self._joints = joint_marginals(state, data, engine)
+        self._bounds = layer_bounds(state, self._joints, data, engine)
+        owner = [(a * i).argmax(axis=0) for a, i in zip(state.alpha, information, strict=True)]
+        chance = link_probabilities(state, data, rule, engine, owner)
+        linked = data.to_table(chance) < LEVEL
+        linked &= self.alpha_.any(axis=1)
+        self.clusters_ = np.where(linked, data.to_table(owner), -1)
+
+    def _encode(self, X: Any) -> Data:
+        table = Columns(X, least_samples=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        data, unseen = self._schema.encode(table, dtype=np.float64)
+        if unseen:
+            warnings.warn(
+                f"Categories that the fit has not seen count as missing, in column {', '.join(unseen[:5])}"
+                f"{' and others' if len(unseen) > 5 else ''}.",
+                stacklevel=3,
+            )
+        return data
+
+    def _map(self, X: Any, function) -> np.ndarray:
+        """function(state, data, engine) of batches of samples, put together."""
+        check_is_fitted(self)
+        n_samples, n_columns = Columns(X, least_samples=1).shape
+        height = max(1, BATCH_CELLS // n_columns)
+        parts = []
+        with LocalEngine(self.n_jobs) as engine:
+            for first in range(0, n_samples, height):
+                rows = X if n_samples <= height else _safe_indexing(X, np.arange(first, min(first + height, n_samples)))
+                parts.append(function(self._state, self._encode(rows), engine))
+        return np.concatenate(parts)
+
+
+def _scores(state: State, data: Data, engine) -> np.ndarray:
+    """Scores of all samples, (k - 1, J, N)."""
+    weights = block_weights(state, data, engine)
+
+    def of_tile(tile: slice) -> np.ndarray:
+        return sum(block.scores(tile, w) for block, w in zip(data.blocks, weights, strict=True))
+
+    n_states, n_factors = state.prior.shape
+    return np.concatenate(list(engine.map(of_tile, data.tiles)), axis=1).reshape(n_states - 1, n_factors, -1)
+
+
+def _labels(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
+    return labels_of(_scores(state, data, engine).reshape(-1, data.weight.size), state.prior)
+
+
+def _log_z(state: State, data: Data, engine) -> np.ndarray:
+    weights = block_weights(state, data, engine)
+
+    def mixture(tile: slice) -> np.ndarray:
+        parts = zip(data.blocks, weights, state.alpha, strict=True)
+        return sum(block.log_mixture(tile, w, alpha) for block, w, alpha in parts)
+
+    _, log_normaliser = _labels(state, data, engine)
+    return (log_normaliser - np.concatenate(list(engine.map(mixture, data.tiles)), axis=1)).T
+
+
+def _all_information(block, parameters, prior: np.ndarray) -> np.ndarray:
+    """I(Y_j:X_i) of every factor and column, (J, n)."""
+    factors, columns = np.indices((prior.shape[1], block.n_columns)).reshape(2, -1)
+    information = block.information(parameters, prior, factors, columns).reshape(-1, block.n_columns)
+    return information * block.informative
+
+
+def _progress_line(iteration: int, objective: float, n_starts: int) -> None:
+    line = f"\riteration {iteration}: {objective:.4f} nats, {n_starts} starts running "
+    print(line, end="", file=sys.stderr, flush=True)
+
+
+def _silent(*_: Any) -> None:
+    """Say nothing."""

@@ -1,0 +1,5 @@
+"""Engines: how a function is mapped over tiles. They differ in nothing else."""
+
+from hicorex.engine.local import LocalEngine
+
+__all__ = ["LocalEngine"]

@@ -1,0 +1,254 @@
+"""One layer: its state, one step, and the loop to convergence, written once for every engine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hicorex.columns import Data
+from hicorex.marginals.base import Answers, Estimate, Questions, take_factors
+from hicorex.starts import choose_variables
+from hicorex.structure import Unique
+
+# Iterations after which factors that explain nothing are started anew from another variable.
+REPRIME_AT = (4, 8, 12)
+UNUSED_NATS = 1e-3
+# A start is given up when this many more steps like its best recent one would not make it the best.
+PATIENCE = 8
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that labels follow from, for the factors of all starts side by side.
+
+    prior (k, J) is p(y_j); parameters, alpha (J, n) and questions are by block.
+    """
+
+    prior: np.ndarray
+    parameters: list
+    alpha: list[np.ndarray]
+    questions: list[Questions]
+    n_starts: int
+
+    @property
+    def n_factors(self) -> int:
+        """Factors of one start."""
+        return self.prior.shape[1] // self.n_starts
+
+    def take(self, starts: list[int]) -> "State":
+        """The state of some of the starts."""
+        if starts == list(range(self.n_starts)):
+            return self
+        factors = (self.n_factors * np.array(starts)[:, None] + np.arange(self.n_factors)).ravel()
+        return self.take_factors(factors, [q.take(starts) for q in self.questions], len(starts))
+
+    def take_factors(self, factors: np.ndarray, questions: list[Questions], n_starts: int = 1) -> "State":
+        parameters = [take_factors(p, factors) for p in self.parameters]
+        return State(self.prior[:, factors], parameters, [a[factors] for a in self.alpha], questions, n_starts)
+
+
+class Pass(NamedTuple):
+    """What one pass over the data gives: sums of labels (k, J), mean log Z_j (J,), answers by block."""
+
+    label_sum: np.ndarray
+    log_z: np.ndarray
+    answers: list[Answers]
+
+
+class Fit(NamedTuple):
+    """The best iterate of the best start, its objective at each iteration, and whether it settled."""
+
+    state: State
+    history: np.ndarray
+    converged: bool
+
+
+def block_weights(state: State, data: Data, engine) -> list:
+    """The state in the form that a pass uses, block by block."""
+
+    def weights(b: int):
+        return data.blocks[b].weights(state.parameters[b], state.alpha[b], state.prior, state.questions[b])
+
+    return list(engine.map(weights, range(len(data.blocks))))
+
+
+def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels p(y_j | x) (k, J, T) from scores ((k - 1) J, T), and their log normaliser (J, T) (eq:label_m)."""
+    n_states, n_factors = prior.shape
+    logits = np.empty((n_states, n_factors, scores.shape[1]), scores.dtype)
+    log_prior = np.log(prior).astype(scores.dtype)[:, :, None]
+    logits[0] = log_prior[0]
+    np.add(scores.reshape(n_states - 1, n_factors, -1), log_prior[1:], out=logits[1:])
+    largest = logits.max(axis=0)
+    logits -= largest
+    np.exp(logits, out=logits)
+    normaliser = logits.sum(axis=0)
+    logits /= normaliser
+    return logits, largest + np.log(normaliser)
+
+
+def run_pass(state: State, data: Data, engine) -> Pass:
+    """One pass over the data under the state: labels, log Z, and every sum that the next state needs."""
+    weights = block_weights(state, data, engine)
+    n_blocks = range(len(data.blocks))
+
+    def over_tile(tile: slice, map_blocks: Callable = map):
+        weight = data.weight[tile]
+        scores = sum(map_blocks(lambda b: data.blocks[b].scores(tile, weights[b]), n_blocks))
+        labels, log_normaliser = labels_of(scores, state.prior)
+        answers = list(map_blocks(lambda b: data.blocks[b].measure(tile, labels, weight, weights[b]), n_blocks))
+        return (labels * weight).sum(axis=2, dtype=float), (log_normaliser * weight).sum(axis=1, dtype=float), answers
+
+    if len(data.tiles) == 1:
+        label_sum, log_normaliser, answers = over_tile(data.tiles[0], engine.map)
+    else:
+        results = engine.map(over_tile, data.tiles)
+        label_sum, log_normaliser, answers = next(results)
+        for more_labels, more_log, more_answers in results:
+            label_sum, log_normaliser = label_sum + more_labels, log_normaliser + more_log
+            answers = [a + b for a, b in zip(answers, more_answers, strict=True)]
+    mixture = sum(block.log_mixture_sum(answers[b], weights[b], state.alpha[b]) for b, block in enumerate(data.blocks))
+    return Pass(label_sum, (log_normaliser - mixture) / data.total, answers)
+
+
+def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, np.ndarray]:
+    """The next state from the sums of a pass, and what the objective counted twice, (J,).
+
+    Under the rule "unique" alpha was measured on the labels before; what it allows too much for the
+    labels of this pass is taken off the objective, so that it stays a lower bound.
+    """
+    n_states = len(state.prior)
+    prior = (found.label_sum + 1 / n_states) / (found.label_sum.sum(axis=0) + 1)
+
+    def of_block(b: int):
+        block, answers = data.blocks[b], found.answers[b]
+        parameters = block.estimate(answers.sums, found.label_sum)
+        estimate = Estimate(parameters, prior, block.rank(parameters, prior))
+        alpha = rule.alpha(block, estimate, state.questions[b], answers, state.n_starts)
+        questions = rule.questions(block, estimate, alpha, answers, state.n_starts)
+        excess = np.zeros(len(alpha))
+        if isinstance(rule, Unique):
+            excess = (np.maximum(state.alpha[b] - alpha, 0) * estimate.rank).sum(axis=1)
+        return parameters, alpha, questions, excess
+
+    parameters, alpha, questions, excess = zip(*engine.map(of_block, range(len(data.blocks))), strict=True)
+    return State(prior, list(parameters), list(alpha), list(questions), state.n_starts), sum(excess)
+
+
+def prime(state: State, data: Data, factor: int, place: np.ndarray, rng: np.random.Generator) -> None:
+    """Start a factor anew, in place: its label follows one variable alone."""
+    n_states = len(state.prior)
+    state.prior[:, factor] = 1 / n_states
+    for b, block in enumerate(data.blocks):
+        for array, neutral in zip(state.parameters[b], block.neutral(n_states, 1), strict=True):
+            array[:, factor] = neutral[:, 0]
+        state.alpha[b][factor] = 0
+    b, column = place
+    data.blocks[b].prime(state.parameters[b], factor, column, rng)
+    state.alpha[b][factor, column] = 1
+
+
+def first_state(data: Data, n_factors: int, n_states: int, shared: np.random.Generator, rngs: list) -> State:
+    """All starts, one a generator, each factor primed by a variable of its own."""
+    n_starts = len(rngs)
+    n_all = n_starts * n_factors
+    state = State(
+        np.full((n_states, n_all), 1 / n_states),
+        [block.neutral(n_states, n_all) for block in data.blocks],
+        [np.zeros((n_all, block.n_columns)) for block in data.blocks],
+        [Questions() for _ in data.blocks],
+        n_starts,
+    )
+    if not any(block.informative.any() for block in data.blocks):
+        return state
+    for start, places in enumerate(choose_variables(data, n_factors, shared, rngs)):
+        for j, place in enumerate(places):
+            prime(state, data, start * n_factors + j, place, rngs[start])
+    return state
+
+
+def fit_layer(
+    data: Data,
+    rule: Any,
+    engine: Any,
+    *,
+    n_factors: int,
+    n_states: int,
+    n_starts: int,
+    max_iter: int,
+    tol: float,
+    seed: np.random.SeedSequence,
+    progress: Callable = lambda *_: None,
+) -> Fit:
+    """Run all starts together and keep the best iterate of the best."""
+    # A generator for each start, so that a start does not depend on how many there are.
+    shared, *rngs = (np.random.default_rng(s) for s in seed.spawn(n_starts + 1))
+    state = first_state(data, n_factors, n_states, shared, rngs)
+    running = list(range(n_starts))
+    histories: list[list[float]] = [[] for _ in running]
+    best, best_start, best_state = -np.inf, 0, state.take([0])
+    settled = False
+    for iteration in range(max_iter):
+        found = run_pass(state, data, engine)
+        following, excess = update(state, found, data, rule, engine)
+        objective = (found.log_z - excess).reshape(len(running), n_factors).sum(axis=1)
+        for at, start in enumerate(running):
+            histories[start].append(float(objective[at]))
+        leader = int(objective.argmax())
+        if objective[leader] > best:
+            best, best_start, best_state = float(objective[leader]), running[leader], state.take([leader])
+        progress(iteration + 1, best, len(running))
+        kept = [at for at, start in enumerate(running) if not _finished(histories[start], tol)]
+        kept = [at for at in kept if running[at] == best_start or _hopeful(histories[running[at]], best, tol)]
+        settled = not kept
+        if settled:
+            break
+        if iteration in REPRIME_AT:
+            _reprime_unused(following, found.log_z, data, [rngs[start] for start in running])
+        state = following.take(kept)
+        running = [running[at] for at in kept]
+    return Fit(best_state, np.array(histories[best_start]), settled)
+
+
+def refine(state: State, data: Data, rule: Any, engine: Any, n_iter: int) -> State:
+    """Some more steps from a given state, on other data or weights."""
+    for _ in range(n_iter):
+        state, _ = update(state, run_pass(state, data, engine), data, rule, engine)
+    return state
+
+
+def _finished(history: list[float], tol: float) -> bool:
+    """Whether the objective has not grown over the last ten iterations."""
+    if len(history) < 10:
+        return False
+    before, after = np.mean(history[-10:-5]), np.mean(history[-5:])
+    return bool(after - before <= tol * max(abs(after), 1e-3))
+
+
+def _hopeful(history: list[float], best: float, tol: float) -> bool:
+    """Whether a start may yet become the best."""
+    if len(history) < 5:
+        return True
+    step = max(0.0, *np.diff(history[-4:]))
+    return history[-1] + PATIENCE * step > best + tol * abs(best)
+
+
+def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.random.Generator]) -> None:
+    """Start factors that explain nothing anew from variables that are explained badly."""
+    used = sum(alpha.sum(axis=1) for alpha in state.alpha)
+    for factor in np.flatnonzero((log_z < UNUSED_NATS) | (used == 0)):
+        start = factor // state.n_factors
+        own = slice(start * state.n_factors, (start + 1) * state.n_factors)
+        places, known = [], []
+        for b, block in enumerate(data.blocks):
+            columns = np.flatnonzero(block.informative)
+            rank = block.rank(take_factors(state.parameters[b], own), state.prior[:, own])
+            places.append(np.column_stack([np.full(columns.size, b), columns]))
+            known.append(rank.max(axis=0)[columns])
+        known = np.concatenate(known)
+        if not known.size:
+            return
+        odds = np.exp(-known / max(known.mean(), 1e-12))
+        chosen = rngs[start].choice(known.size, p=odds / odds.sum())
+        prime(state, data, int(factor), np.concatenate(places)[chosen], rngs[start])

@@ -1,0 +1,6 @@
+"""Families of marginals: how a variable depends on a factor's state."""
+
+from hicorex.marginals.categorical import Categorical
+from hicorex.marginals.gaussian import Gaussian
+
+__all__ = ["Categorical", "Gaussian"]

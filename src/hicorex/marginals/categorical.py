@@ -1,0 +1,288 @@
+"""Categorical marginals p(x_i | y_j): tables of probabilities."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc
+
+from hicorex import kernels
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, all_states, linked
+
+# Dependence between columns is measured on their most frequent categories; the rest count as one.
+MOST_FEATURES = 8
+
+
+class Parameters(NamedTuple):
+    """log p(x_i = v | y_j = s) for every category of every column, (k, J, F); 0 for missing values."""
+
+    log_p: np.ndarray
+
+
+class Weights(NamedTuple):
+    """Parameters, structure and questions in the form that a pass over tiles uses."""
+
+    table: np.ndarray
+    constant: np.ndarray
+    log_mixture: np.ndarray
+    log_odds: np.ndarray
+    guess: np.ndarray | None
+    questions: Questions
+    columns: np.ndarray | None
+    links: np.ndarray | None
+
+
+class Categorical(Block):
+    """A block of coded columns.
+
+    codes (N, n), unsigned; sizes (n,) the number of categories of each column. The categories of
+    all columns lie side by side, F of them, those of column i from ``offsets[i]`` on, the last one,
+    code ``sizes[i]``, standing for missing values.
+    """
+
+    Parameters = Parameters
+    rank_is_information = True
+
+    def __init__(self, codes: np.ndarray, sizes: np.ndarray, dtype):
+        self.codes = codes
+        self.sizes = sizes
+        self.dtype = np.dtype(dtype)
+        self.offsets = np.concatenate([[0], np.cumsum(sizes + 1)]).astype(np.intp)
+        self.column_of = np.repeat(np.arange(sizes.size), sizes + 1)
+        self.is_category = np.ones(self.offsets[-1], bool)
+        self.is_category[self.offsets[1:] - 1] = False
+        self.freedom = np.maximum(sizes - 1.0, 0)
+        self.informative = sizes > 1
+        # Two categories, none missing: one column of a matrix product says it all.
+        self.binary = bool(np.all(sizes == 2) and codes.max() < 2)
+
+    @property
+    def n_columns(self) -> int:
+        return self.codes.shape[1]
+
+    def sum_columns(self, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The weight of each category, (F,)."""
+        count = np.zeros((self.offsets[-1], 1))
+        kernels.count_labels(self.codes[rows], self.offsets, weight[:, None], count)
+        return (count[:, 0],)
+
+    def observed_weight(self) -> np.ndarray:
+        """The weight of the samples in which each column is observed, (n,)."""
+        return np.add.reduceat(self.totals[0] * self.is_category, self.offsets[:-1])
+
+    def estimate(self, sums, label_count: np.ndarray) -> Parameters:
+        """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
+        if self.binary:
+            ones = all_states(sums[0], self.totals[0][1::3])
+            count = np.stack([label_count[:, :, None] - ones, ones, 0 * ones], axis=-1).reshape(*ones.shape[:2], -1)
+        else:
+            count = all_states(sums[0], self.totals[0])
+        return Parameters(self._log_probability(np.maximum(count, 0), self.totals[0], self.offsets[:-1]))
+
+    def log_odds(self, parameters: Parameters) -> np.ndarray:
+        """log p(v | y=s) - log p(v | y=0), (k - 1, J, F)."""
+        return parameters.log_p[1:] - parameters.log_p[0]
+
+    def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
+        """I(Y_j:X_i), (J, n)."""
+        return _information(prior[:, :, None], parameters.log_p, self.is_category, self.offsets[:-1])
+
+    def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
+        """I(Y_j:X_i) of some pairs of factor and column."""
+        return self.rank(parameters, prior)[factors, columns]
+
+    def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
+        log_odds = self.log_odds(parameters)
+        mixture = np.log((prior[:, :, None] * np.exp(np.concatenate([log_odds[:1] * 0, log_odds]))).sum(axis=0))
+        constant = np.zeros((log_odds.shape[0] * alpha.shape[0], 1), self.dtype)
+        if self.binary:
+            zero, one = log_odds[..., ::3], log_odds[..., 1::3]
+            constant = (zero * alpha).sum(axis=2).reshape(-1, 1).astype(self.dtype)
+            table = ((one - zero) * alpha).reshape(-1, self.n_columns).astype(self.dtype)
+        else:
+            weighted = (log_odds * alpha[:, self.column_of]).reshape(-1, self.offsets[-1])
+            table = np.ascontiguousarray(weighted.T.astype(self.dtype))
+        guess = None
+        if questions.order is not None:
+            guess = np.where(self.is_category, parameters.log_p.argmax(axis=0), -1).astype(np.int8)
+        columns = links = None
+        if questions.links is not None:
+            _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
+        log_mixture = mixture * alpha[:, self.column_of] * self.is_category
+        return Weights(table, constant, log_mixture, log_odds, guess, questions, columns, links)
+
+    def scores(self, rows: slice, weights: Weights) -> np.ndarray:
+        """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
+        if self.binary:
+            return weights.table @ self.codes[rows].T.astype(self.dtype) + weights.constant
+        scores = np.zeros((rows.stop - rows.start, weights.table.shape[1]), self.dtype)
+        kernels.add_table_rows(self.codes[rows], self.offsets, weights.table, scores)
+        return scores.T
+
+    def log_mixture(self, rows: slice, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+        """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
+        out = np.zeros((rows.stop - rows.start, alpha.shape[0]))
+        kernels.add_table_rows(self.codes[rows], self.offsets, np.ascontiguousarray(weights.log_mixture.T), out)
+        return out.T
+
+    def measure(self, rows: slice, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
+        """The sums of one tile, under labels (k, J, T)."""
+        codes = self.codes[rows]
+        weighted = (labels[1:] * weight).reshape(-1, codes.shape[0])
+        if self.binary:
+            sums = weighted @ codes.astype(self.dtype)
+        else:
+            count = np.zeros((self.offsets[-1], weighted.shape[0]), self.dtype)
+            kernels.count_labels(codes, self.offsets, np.ascontiguousarray(weighted.T), count)
+            sums = count.T
+        sums = sums.reshape(labels.shape[0] - 1, labels.shape[1], -1).astype(float)
+        joint = guesses = None
+        if weights.links is not None:
+            joint = self._joint(rows, labels, weight, weights)
+        if weights.questions.order is not None:
+            guesses = np.zeros((2, labels.shape[1], self.n_columns))
+            label = labels.argmax(axis=0).astype(np.int8)
+            order = weights.questions.order
+            kernels.categorical_guesses(codes, self.offsets, weights.guess, label, weight, order, *guesses)
+        return Answers((sums,), None, joint, guesses)
+
+    def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+        """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
+        return weights.log_mixture @ self.totals[0]
+
+    def of_pairs(self, parameters: Parameters, factors: np.ndarray, columns: np.ndarray) -> Parameters:
+        """The parameters (k, F_Q) of pairs of factor and column."""
+        entries, _ = self._entries(columns)
+        return Parameters(parameters.log_p[:, np.repeat(factors, self.sizes[columns] + 1), entries])
+
+    def of_columns(self, joint: np.ndarray, columns: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """The joint sums of some of the linked columns."""
+        return joint[np.repeat(own, self.sizes[columns] + 1)]
+
+    def parameters_of(self, joint: Joint, own: np.ndarray) -> Parameters:
+        """The parameters of some of the columns of a joint."""
+        return Parameters(joint.parameters.log_p[:, np.repeat(own, self.sizes[joint.columns] + 1)])
+
+    def joint_parameters(self, joint: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, Parameters]:
+        """Probabilities (states, Q) and parameters (states, F_Q) of the joint states of some columns."""
+        entries, offsets = self._entries(columns)
+        count = np.maximum(joint.T, 0)
+        observed = count * self.is_category[entries]
+        seen = np.add.reduceat(observed, offsets, axis=1)
+        parameters = Parameters(self._log_probability(count, self.totals[0][entries], offsets, entries))
+        return seen / seen.sum(axis=0), parameters
+
+    def conditional_information(self, joint, n_states: int, columns: np.ndarray) -> np.ndarray:
+        """I(Y_last : X | the factors before) from joint counts (F_Q, states), the last factor fastest."""
+        entries, offsets = self._entries(columns)
+        probability, (log_p,) = self.joint_parameters(joint, columns)
+        group = (-1, n_states)
+        probability = probability.reshape(*group, columns.size).swapaxes(0, 1)
+        log_p = log_p.reshape(*group, entries.size).swapaxes(0, 1)
+        before = probability.sum(axis=0)
+        weight = probability / np.where(before > 0, before, 1)
+        own = np.repeat(np.arange(columns.size), self.sizes[columns] + 1)
+        information = _information(weight[:, :, own], log_p, self.is_category[entries], offsets)
+        return (before * information).sum(axis=0)
+
+    def log_ratio(self, rows: slice, joint: Joint) -> np.ndarray:
+        """log p(x_i | y_S) / p(x_i) of each sample for some columns, (states, T, Q); 0 where missing."""
+        entries, offsets = self._entries(joint.columns)
+        own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
+        log_p = joint.parameters.log_p
+        mixture = np.log((joint.probability[:, own] * np.exp(log_p)).sum(axis=0))
+        table = (log_p - mixture) * self.is_category[entries]
+        return table[:, offsets + self.codes[rows][:, joint.columns]]
+
+    def own_scores(self, rows: slice, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """What each column adds to the scores of one factor, its own, (k - 1, T, n)."""
+        entry = self.offsets[:-1] + self.codes[rows].astype(np.intp)
+        table = weights.log_odds[:, factors[self.column_of], np.arange(self.offsets[-1])]
+        return table[:, entry] * alpha[factors, np.arange(self.n_columns)]
+
+    def tabulate(self, rows: slice, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
+        """Counts (k, F) of the categories in each state of a label of each column's own (T, n)."""
+        entry = self.offsets[:-1] + self.codes[rows].astype(np.intp)
+        place = (label * self.offsets[-1] + entry).ravel()
+        repeated = np.broadcast_to(weight[:, None], label.shape).ravel()
+        return np.bincount(place, repeated, minlength=n_states * self.offsets[-1]).reshape(n_states, -1)
+
+    def independence(self, table: np.ndarray) -> np.ndarray:
+        """Probability (n,) of such a table if the label says nothing: chi-square test, rare categories pooled."""
+        n_states, starts = len(table), self.offsets[:-1]
+        table = table * self.is_category
+        common = table.sum(axis=0) >= 5 * n_states
+        rest = np.add.reduceat(table * ~common, starts, axis=1)
+        of_state = np.add.reduceat(table, starts, axis=1)
+        share = of_state / np.maximum(of_state.sum(axis=0), 1e-300)
+        statistic = np.add.reduceat(_chi_square(table, share[:, self.column_of]) * common, starts)
+        statistic += _chi_square(rest, share)
+        kept = np.add.reduceat(common.astype(int), starts) + (rest.sum(axis=0) > 0)
+        freedom = (kept - 1) * ((of_state > 0).sum(axis=0) - 1)
+        return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
+
+    def prime(self, parameters: Parameters, factor: int, column: int, rng: np.random.Generator) -> None:
+        """Let the states of a factor be sets of one column's categories, drawn at random."""
+        k = parameters.log_p.shape[0]
+        size = self.sizes[column]
+        first = self.offsets[column]
+        odds = rng.normal(scale=0.1, size=(k, size))
+        odds[np.arange(size) % k, rng.permutation(size)] += 2
+        parameters.log_p[:, factor, first : first + size] = odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
+
+    def neutral(self, n_states: int, n_factors: int) -> Parameters:
+        """Parameters that make no difference between states."""
+        size = np.where(self.is_category, self.sizes[self.column_of], 1)
+        return Parameters(np.tile(-np.log(size), (n_states, n_factors, 1)))
+
+    def features(self, rows: slice, columns: np.ndarray) -> list[np.ndarray]:
+        """Each column as indicators (T, at most MOST_FEATURES) of its categories."""
+        features = []
+        for i in columns:
+            shown = min(self.sizes[i], MOST_FEATURES)
+            features.append((self.codes[rows, i, None] == np.arange(shown)).astype(float))
+        return features
+
+    def _log_probability(self, count, total, offsets, entries=slice(None)) -> np.ndarray:
+        """log of (count + lambda p_v) / (seen + lambda), 0 where a category was never seen."""
+        is_category = self.is_category[entries] & (total > 0)
+        width = np.diff(np.append(offsets, total.size))
+        total = total * is_category
+        marginal = total / np.repeat(np.maximum(np.add.reduceat(total, offsets), 1e-300), width)
+        seen = np.repeat(np.add.reduceat(count * is_category, offsets, axis=-1), width, axis=-1)
+        probability = (count + PRIOR_SAMPLES * marginal) / (seen + PRIOR_SAMPLES)
+        return np.log(np.where(is_category, probability, 1))
+
+    def _entries(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the categories of some columns lie among all F, and where each column's begin there."""
+        width = self.sizes[columns] + 1
+        offsets = np.concatenate([[0], np.cumsum(width)])
+        entries = np.arange(offsets[-1]) + np.repeat(self.offsets[columns] - offsets[:-1], width)
+        return entries, offsets[:-1]
+
+    def _joint(self, rows, labels, weight, weights):
+        columns, links = weights.columns, weights.links
+        n_joint = labels.shape[0] ** links.shape[0]
+        if self.binary:
+            moments = np.zeros((columns.size, n_joint, 2), self.dtype)
+            x = np.ascontiguousarray(self.codes[rows].T[columns], dtype=self.dtype)
+            kernels.joint_moments(x, weight[None], labels, links, moments)
+            ones = moments[..., 1].astype(float)
+            return np.stack([moments[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, n_joint)
+        entries, offsets = self._entries(columns)
+        joint = np.zeros((entries.size, n_joint), self.dtype)
+        kernels.joint_counts(self.codes[rows], columns, offsets, weight, labels, links, joint)
+        return joint.astype(float)
+
+
+def _chi_square(count: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Pearson's statistic of each column of counts (k, ...) against the shares of the states."""
+    expected = count.sum(axis=0) * share
+    return ((count - expected) ** 2 / np.where(expected > 0, expected, 1)).sum(axis=0)
+
+
+def _information(weight, log_p, is_category, offsets) -> np.ndarray:
+    """sum_s w_s sum_v p_s(v) log(p_s(v) / sum_t w_t p_t(v)) for each column; states on axis 0, F last."""
+    p = np.exp(log_p) * is_category
+    mixture = (weight * p).sum(axis=0)
+    terms = (weight * p * (log_p - np.log(np.where(mixture > 0, mixture, 1)))).sum(axis=0)
+    return np.maximum(np.add.reduceat(terms, offsets, axis=-1), 0)

@@ -1,0 +1,87 @@
+"""Where a fit starts: each factor is primed by one variable, the variables chosen to cover the table.
+
+Among some candidate columns, m are chosen so that the dependence of every candidate on its nearest
+chosen one is large in sum. That sum stands for the objective that the fit is about to raise.
+"""
+
+import numpy as np
+
+from hicorex.columns import Data
+
+# Rows beyond this many add nothing to the choice.
+MOST_ROWS = 20_000
+
+
+def choose_variables(data: Data, n_factors: int, shared: np.random.Generator, rngs: list) -> np.ndarray:
+    """The block and the column of the variable that primes each factor of each start, (S, m, 2).
+
+    The candidates are drawn from ``shared``, the choices of each start from its own of ``rngs``.
+    """
+    places = np.concatenate(
+        [
+            np.column_stack([np.full(columns.size, b), np.arange(columns.size)])[block.informative]
+            for b, (block, columns) in enumerate(zip(data.blocks, data.columns, strict=True))
+        ]
+    )
+    # In the table's own order, whatever the blocks.
+    places = places[np.argsort([data.columns[b][i] for b, i in places], kind="stable")]
+    candidates = places[shared.permutation(len(places))[: 10 * n_factors + 50]]
+    dependence = column_dependence(data, candidates)
+    chosen = np.empty((len(rngs), n_factors, 2), int)
+    for start, rng in enumerate(rngs):
+        some = rng.permutation(len(candidates))[: max(n_factors, 2 * len(candidates) // 3)]
+        covering = cover(dependence[np.ix_(some, some)], n_factors, rng)
+        chosen[start] = candidates[some[covering]]
+    return chosen
+
+
+def column_dependence(data: Data, places: np.ndarray) -> np.ndarray:
+    """How strongly columns depend on each other, 0 to 1: squared correlations of their features."""
+    step = max(1, int(np.ceil(data.weight.size / MOST_ROWS)))
+    cross: np.ndarray | float = 0.0
+    mean: np.ndarray | float = 0.0
+    total = 0.0
+    for tile in data.tiles[::step]:
+        features: list = [None] * len(places)
+        for b, block in enumerate(data.blocks):
+            own = np.flatnonzero(places[:, 0] == b)
+            for at, feature in zip(own, block.features(tile, places[own, 1]), strict=True):
+                features[at] = feature
+        widths = [feature.shape[1] for feature in features]
+        matrix = np.hstack(features)
+        weight = data.weight[tile].astype(float)
+        cross = cross + (matrix * weight[:, None]).T @ matrix
+        mean = mean + weight @ matrix
+        total += weight.sum()
+    mean = mean / total
+    covariance = cross / total - np.outer(mean, mean)
+    # For indicators this is the chi-square statistic over N, for numbers the squared correlation.
+    norm = np.sqrt(np.maximum(np.diag(cross) / total, 1e-12))
+    offsets = np.concatenate([[0], np.cumsum(widths)[:-1]])
+    squares = (covariance / np.outer(norm, norm)) ** 2
+    dependence = np.add.reduceat(np.add.reduceat(squares, offsets, axis=0), offsets, axis=1)
+    own = np.sqrt(np.maximum(np.diag(dependence), 1e-12))
+    return dependence / np.outer(own, own)
+
+
+def cover(dependence: np.ndarray, n_chosen: int, rng: np.random.Generator) -> np.ndarray:
+    """Choose rows so that the sum over columns of the largest chosen entry is large, by best swaps."""
+    size = len(dependence)
+    if size <= n_chosen:
+        return np.resize(rng.permutation(size), n_chosen)
+    chosen = rng.permutation(size)[:n_chosen]
+    for _ in range(3 * n_chosen):
+        held = dependence[:, chosen]
+        nearest = held.argmax(axis=1)
+        best = held[np.arange(size), nearest]
+        held[np.arange(size), nearest] = 0
+        second = held.max(axis=1)
+        with_new = np.maximum(dependence, best[:, None])
+        without_nearest = np.maximum(dependence, second[:, None])
+        member = (nearest == np.arange(n_chosen)[:, None]).astype(float)
+        gain = with_new.sum(axis=0) - best.sum() - member @ (with_new - without_nearest)
+        leaving, entering = np.unravel_index(gain.argmax(), gain.shape)
+        if gain[leaving, entering] <= 1e-9 * size:
+            break
+        chosen[leaving] = entering
+    return chosen

@@ -1,0 +1,158 @@
+"""Structure: which factors each variable belongs to, alpha (eq:alpha), by one of three rules.
+
+A rule works on one block at a time. ``questions`` says what the next pass is to measure under the
+parameters at hand; ``alpha`` turns the answers into alpha (J, n). The first update of a fit has no
+answers yet and goes by the best factor alone.
+"""
+
+import numpy as np
+from scipy.special import chdtri
+
+from hicorex import kernels
+from hicorex.marginals.base import Answers, Block, Estimate, Questions, linked
+
+# Odds that a variable without any dependence is given its first factor, or one more, in an iteration.
+FIRST_LEVEL = 0.05
+FURTHER_LEVEL = 0.001
+
+
+class Tree:
+    """Each variable belongs to the one factor that knows most about it (eq:tree)."""
+
+    def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
+        return Questions()
+
+    def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+        first = best_links(block, estimate, n_starts, 2)[:, :1]
+        return _spread(first, np.ones(first.shape), estimate.rank.shape) * block.informative
+
+
+class Overlap(Tree):
+    """The paper's heuristic: the share of all samples in which a factor is the first guessed right."""
+
+    def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
+        right = estimate.rank if answers.guesses is None else answers.guesses[0]
+        return Questions(order=np.argsort(-_by_start(right, n_starts), axis=1, kind="stable"))
+
+    def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+        if answers.guesses is None:
+            return super().alpha(block, estimate, questions, answers, n_starts)
+        return answers.guesses[1] / block.total * block.informative
+
+
+class Unique(Tree):
+    """The share of a factor's information about a variable that better factors do not have (eq:alpha).
+
+    For each variable the factors are taken in falling order of I(Y_j:X_i), to a small depth, and
+    alpha_ij = min(1, I(Y_j:X_i | those before) / I(Y_j:X_i)), measured on the joint states of the
+    factors, less its bias, and 0 where not significant.
+    """
+
+    def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
+        n_states, n_factors = estimate.prior.shape
+        depth = min(n_factors // n_starts, most_links(n_states))
+        if depth < 2:
+            return Questions()
+        links = best_links(block, estimate, n_starts, depth)
+        for d in range(2, depth):  # a third factor is worth a look only where the second adds something
+            before = np.maximum(links[:, d - 1 : d], 0)
+            adds = np.take_along_axis(_by_start(alpha, n_starts), before, axis=1)[:, 0] > 0
+            links[:, d][~adds] = -1
+        return Questions(links=links)
+
+    def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+        links = questions.links
+        if links is None:
+            links = best_links(block, estimate, n_starts, 2)[:, :1]
+        n_states = len(estimate.prior)
+        share = np.zeros(links.shape)
+        known = np.take_along_axis(_by_start(estimate.rank, n_starts), links[:, :1], axis=1)[:, 0]
+        share[:, 0] = known > _critical(FIRST_LEVEL, (n_states - 1) * block.freedom, block.observed)
+        if answers.joint is not None:
+            self._further(share, block, estimate, links, answers.joint)
+        return _spread(links, share, estimate.rank.shape) * block.informative
+
+    def _further(self, share, block, estimate, links, joint) -> None:
+        """Fill in the shares (S, D, n) of all factors but the first of each variable."""
+        n_states, n_factors = estimate.prior.shape
+        start, columns, factors = linked(links, n_factors // len(links))
+        freedom = (n_states - 1) * block.freedom[columns]
+        observed = block.observed[columns]
+        adds = np.ones(columns.size, bool)
+        for d in range(1, len(factors)):
+            adds &= factors[d] >= 0
+            if not adds.any():
+                break
+            unique = block.conditional_information(
+                first_factors(joint, n_states, len(factors), d + 1), n_states, columns
+            )
+            joint_freedom = freedom * n_states**d
+            adds &= unique > _critical(FURTHER_LEVEL, joint_freedom, observed)
+            known = block.information(*estimate[:2], np.maximum(factors[d], 0), columns)
+            ratio = (unique - joint_freedom / (2 * observed)) / np.maximum(known - freedom / (2 * observed), 1e-12)
+            share[start, d, columns] = np.where(adds, np.clip(ratio, 0, 1), 0)
+
+
+RULES = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
+
+
+def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> np.ndarray:
+    """The best factors of each variable, best first, (S, D, n), counted within their start.
+
+    Candidates come in the order of ``rank``; those that carry significant information are then put
+    in the order of their exact information. Insignificant ones after the first are -1.
+    """
+    rank = _by_start(estimate.rank, n_starts)
+    n_factors = rank.shape[1]
+    links = kernels.best_factors(rank, min(depth, n_factors))
+    information = np.take_along_axis(rank, links, axis=1)
+    weak = information <= _critical(FURTHER_LEVEL, (len(estimate.prior) - 1) * block.freedom, block.observed)
+    weak[:, 0] = False
+    weak = np.logical_or.accumulate(weak, axis=1)
+    if links.shape[1] == 1 or weak[:, 1].all():
+        return np.where(weak, -1, links)
+    if not block.rank_is_information:
+        start, d, column = np.nonzero(~weak & ~weak[:, 1:2])
+        factor = links[start, d, column] + n_factors * start
+        information[start, d, column] = block.information(*estimate[:2], factor, column)
+    information[weak] = -1
+    order = np.argsort(-information, axis=1, kind="stable")
+    return np.take_along_axis(np.where(weak, -1, links), order, axis=1)
+
+
+def most_links(n_states: int) -> int:
+    """How many factors of a variable are looked at together: their joint states stay few."""
+    return 3 if n_states <= 3 else 2
+
+
+def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarray:
+    """The factors that a variable belongs to, best first, (1, D, n), -1 after the last."""
+    score = np.where(alpha > 0, estimate.rank, -1)[None]
+    links = kernels.best_factors(score, min(len(alpha), most_links(len(estimate.prior))))
+    known = np.take_along_axis(score, links, axis=1)
+    known[:, 1:] -= _critical(FURTHER_LEVEL, (len(estimate.prior) - 1) * block.freedom, block.observed)
+    return np.where(np.logical_or.accumulate(known < 0, axis=1), -1, links)
+
+
+def first_factors(joint: np.ndarray, n_states: int, depth: int, kept: int) -> np.ndarray:
+    """Joint sums of the first ``kept`` of ``depth`` factors; states on axis 1."""
+    shape = (joint.shape[0], n_states**kept, n_states ** (depth - kept), *joint.shape[2:])
+    return joint.reshape(shape).sum(axis=2)
+
+
+def _by_start(factors: np.ndarray, n_starts: int) -> np.ndarray:
+    """(J, n) as (S, m, n)."""
+    return factors.reshape(n_starts, -1, factors.shape[-1])
+
+
+def _spread(links: np.ndarray, share: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """The shares (S, D, n) of the linked factors as alpha (J, n)."""
+    alpha = np.zeros((len(links), shape[0] // len(links), shape[1]))
+    start, depth, column = np.nonzero(links >= 0)
+    alpha[start, links[start, depth, column], column] = share[start, depth, column]
+    return alpha.reshape(shape)
+
+
+def _critical(level: float, freedom: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """The information that independent data reach with this probability (likelihood-ratio test)."""
+    return chdtri(np.maximum(freedom, 1e-9), level) / np.maximum(2 * observed, 1e-9)
