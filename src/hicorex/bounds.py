@@ -94,8 +94,8 @@ def _explained(block: Block, joint: Joint, labels: np.ndarray, tile: slice) -> n
     for first in range(0, n_columns, width):
         own = np.arange(n_columns) < first + width
         own[:first] = False
-        part = Joint(joint.columns[own], joint.factors[:, own], joint.probability[:, own], None)
-        part = part._replace(parameters=block.parameters_of(joint, own))
+        parameters = block.parameters_of(joint, own)
+        part = Joint(joint.columns[own], joint.factors[:, own], joint.probability[:, own], parameters)
         weight = np.ones((1, labels.shape[2], part.columns.size))
         for factors in part.factors:
             weight = (weight[:, None] * labels[:, factors].swapaxes(1, 2)).reshape(-1, *weight.shape[1:])

@@ -54,6 +54,7 @@ class Columns:
             self.shape = array.shape
 
     def name(self, i: int) -> str:
+        """How messages call a column."""
         return repr(self.names[i]) if self.names else str(i)
 
     def kind(self, i: int) -> str:
@@ -61,6 +62,7 @@ class Columns:
         return "gaussian" if self._values(i)[0].dtype.kind == "f" else "categorical"
 
     def kinds(self) -> list[str]:
+        """What "auto" makes of every column."""
         if self._array is not None and self._array.dtype.kind in "fiub":
             return ["gaussian" if self._array.dtype.kind == "f" else "categorical"] * self.shape[1]
         return [self.kind(i) for i in range(self.shape[1])]
@@ -168,14 +170,17 @@ class Data:
 
     @property
     def n_columns(self) -> int:
+        """The number of columns of the table."""
         return sum(columns.size for columns in self.columns)
 
     @property
     def total(self) -> float:
+        """The weight of all samples."""
         return float(self.weight.sum(dtype=float))
 
     @classmethod
     def of(cls, blocks: list, columns: list[np.ndarray], weight: np.ndarray) -> "Data":
+        """Blocks over samples of the given weights (n_samples,)."""
         height = int(np.clip(TILE_CELLS // sum(c.size for c in columns), 128, 4096))
         tiles = [slice(a, min(a + height, weight.size)) for a in range(0, weight.size, height)]
         return cls([block.weighted(weight, tiles) for block in blocks], columns, weight, tiles)
@@ -214,7 +219,7 @@ class Schema:
         for part in _chunks(numeric):
             self._learn_scale(table.numbers(part), part, weight)
         binary = np.zeros(self.n_columns, bool)
-        for i in coded:
+        for i in coded.tolist():
             values, missing = table.values(i)
             categories = self.categories[i] = _distinct(values[~missing] if missing.any() else values)
             if categories.size > MOST_CATEGORIES:

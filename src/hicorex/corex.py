@@ -168,7 +168,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 print(file=sys.stderr)
             if not fit.converged:
                 warnings.warn(
-                    f"The objective was still growing after max_iter={self.max_iter} iterations; raise max_iter or tol.",
+                    f"The objective still grew after max_iter={self.max_iter} iterations; raise max_iter or tol.",
                     ConvergenceWarning,
                     stacklevel=2,
                 )

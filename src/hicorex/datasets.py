@@ -100,7 +100,7 @@ def make_latent_tree(
     rates = rng.uniform(*flip, size=n_columns)
     X = factors[:, clusters] ^ (rng.uniform(size=(n_samples, n_columns)) < rates)
     # Messages from the leaves to the root; every p(x_i) is one half.
-    likelihood = np.stack([np.where(X == y, np.log(1 - rates), np.log(rates)) for y in (0, 1)])
+    likelihood = np.stack([np.where(y == X, np.log(1 - rates), np.log(rates)) for y in (0, 1)])
     member = (clusters[:, None] == np.arange(n_clusters)).astype(float)
     upward = likelihood @ member
     turn = np.log([[1 - root_flip, root_flip], [root_flip, 1 - root_flip]])

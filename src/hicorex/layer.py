@@ -44,6 +44,7 @@ class State:
         return self.take_factors(factors, [q.take(starts) for q in self.questions], len(starts))
 
     def take_factors(self, factors: np.ndarray, questions: list[Questions], n_starts: int = 1) -> "State":
+        """The state of some of the factors, as those of ``n_starts`` starts with these questions."""
         parameters = [take_factors(p, factors) for p in self.parameters]
         return State(self.prior[:, factors], parameters, [a[factors] for a in self.alpha], questions, n_starts)
 
@@ -222,15 +223,15 @@ def _finished(history: list[float], tol: float) -> bool:
     """Whether the objective has not grown over the last ten iterations."""
     if len(history) < 10:
         return False
-    before, after = np.mean(history[-10:-5]), np.mean(history[-5:])
-    return bool(after - before <= tol * max(abs(after), 1e-3))
+    before, after = sum(history[-10:-5]) / 5, sum(history[-5:]) / 5
+    return after - before <= tol * max(abs(after), 1e-3)
 
 
 def _hopeful(history: list[float], best: float, tol: float) -> bool:
     """Whether a start may yet become the best."""
     if len(history) < 5:
         return True
-    step = max(0.0, *np.diff(history[-4:]))
+    step = max(0.0, float(np.diff(history[-4:]).max()))
     return history[-1] + PATIENCE * step > best + tol * abs(best)
 
 
@@ -246,9 +247,9 @@ def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.r
             rank = block.rank(take_factors(state.parameters[b], own), state.prior[:, own])
             places.append(np.column_stack([np.full(columns.size, b), columns]))
             known.append(rank.max(axis=0)[columns])
-        known = np.concatenate(known)
-        if not known.size:
+        information = np.concatenate(known)
+        if not information.size:
             return
-        odds = np.exp(-known / max(known.mean(), 1e-12))
-        chosen = rngs[start].choice(known.size, p=odds / odds.sum())
+        odds = np.exp(-information / max(information.mean(), 1e-12))
+        chosen = rngs[start].choice(odds.size, p=odds / odds.sum())
         prime(state, data, int(factor), np.concatenate(places)[chosen], rngs[start])

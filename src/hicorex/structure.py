@@ -20,9 +20,11 @@ class Tree:
     """Each variable belongs to the one factor that knows most about it (eq:tree)."""
 
     def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
+        """Nothing: the marginals tell all."""
         return Questions()
 
     def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+        """1 for the best factor."""
         first = best_links(block, estimate, n_starts, 2)[:, :1]
         return _spread(first, np.ones(first.shape), estimate.rank.shape) * block.informative
 
@@ -31,10 +33,12 @@ class Overlap(Tree):
     """The paper's heuristic: the share of all samples in which a factor is the first guessed right."""
 
     def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
+        """For right guesses, in the order of those of the last pass."""
         right = estimate.rank if answers.guesses is None else answers.guesses[0]
         return Questions(order=np.argsort(-_by_start(right, n_starts), axis=1, kind="stable"))
 
     def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+        """Shares of all samples, disjoint, so that those of a variable sum to at most 1."""
         if answers.guesses is None:
             return super().alpha(block, estimate, questions, answers, n_starts)
         return answers.guesses[1] / block.total * block.informative
@@ -49,6 +53,7 @@ class Unique(Tree):
     """
 
     def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
+        """For the joint states of the best factors of each variable."""
         n_states, n_factors = estimate.prior.shape
         depth = min(n_factors // n_starts, most_links(n_states))
         if depth < 2:
@@ -61,6 +66,7 @@ class Unique(Tree):
         return Questions(links=links)
 
     def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+        """Shares of unique information."""
         links = questions.links
         if links is None:
             links = best_links(block, estimate, n_starts, 2)[:, :1]

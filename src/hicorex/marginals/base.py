@@ -7,7 +7,8 @@ state 0 follow from the column's totals.
 """
 
 import copy
-from typing import NamedTuple, Self
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -15,13 +16,14 @@ import numpy as np
 PRIOR_SAMPLES = 1.0
 
 
-class Block:
+class Block(ABC):
     """A block of columns, and what is the same in every pass over weighted samples.
 
     totals : the sums over all samples, which no label changes
     observed : (n,) the weight of the samples in which a column is observed
     total : the weight of all samples
     freedom : (n,) the parameters of a column's marginal in one state
+    rank_is_information : whether ``rank`` is exact
     informative : (n,), False for columns that do not vary
     """
 
@@ -30,21 +32,115 @@ class Block:
     total: float
     freedom: np.ndarray
     informative: np.ndarray
+    rank_is_information: bool
 
     def weighted(self, weight: np.ndarray, tiles: list[slice]) -> Self:
         """This block over samples of the given weights (N,)."""
         block = copy.copy(self)
         block.total = float(weight.sum(dtype=float))
         parts = [self.sum_columns(tile, weight[tile].astype(float)) for tile in tiles]
-        block.totals = tuple(sum(part) for part in zip(*parts, strict=True))
+        block.totals = tuple(np.sum(part, axis=0) for part in zip(*parts, strict=True))
         block.observed = block.observed_weight()
         return block
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """The number of columns, n."""
+
+    @abstractmethod
+    def sum_columns(self, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The totals of a tile."""
+
+    @abstractmethod
+    def observed_weight(self) -> np.ndarray:
+        """The weight of the samples in which each column is observed, (n,)."""
+
+    @abstractmethod
+    def neutral(self, n_states: int, n_factors: int) -> Any:
+        """Parameters that make no difference between states."""
+
+    @abstractmethod
+    def prime(self, parameters: Any, factor: int, column: int, rng: np.random.Generator) -> None:
+        """Let one column alone decide the label of a factor, in place."""
+
+    @abstractmethod
+    def features(self, rows: slice, columns: np.ndarray) -> list[np.ndarray]:
+        """Each column as features (T, f) whose cross products measure dependence."""
+
+    @abstractmethod
+    def estimate(self, sums: tuple[np.ndarray, ...], label_count: np.ndarray) -> Any:
+        """Parameters from the sums of a pass and of its labels (k, J), drawn towards the column's own marginal."""
+
+    @abstractmethod
+    def rank(self, parameters: Any, prior: np.ndarray) -> np.ndarray:
+        """What ranks factors by what they know of a variable, in closed form, (J, n)."""
+
+    @abstractmethod
+    def information(self, parameters: Any, prior: np.ndarray, factors: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """I(Y_j:X_i) of some pairs of factor and column."""
+
+    @abstractmethod
+    def weights(self, parameters: Any, alpha: np.ndarray, prior: np.ndarray, questions: "Questions") -> Any:
+        """Parameters, structure and questions in the form that a pass over tiles uses."""
+
+    @abstractmethod
+    def scores(self, rows: slice, weights: Any) -> np.ndarray:
+        """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
+
+    @abstractmethod
+    def measure(self, rows: slice, labels: np.ndarray, weight: np.ndarray, weights: Any) -> "Answers":
+        """The sums of one tile, under labels (k, J, T)."""
+
+    @abstractmethod
+    def log_mixture(self, rows: slice, weights: Any, alpha: np.ndarray) -> np.ndarray:
+        """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
+
+    @abstractmethod
+    def log_mixture_sum(self, answers: "Answers", weights: Any, alpha: np.ndarray) -> np.ndarray:
+        """The sum of log_mixture over all samples of a pass, (J,)."""
+
+    @abstractmethod
+    def conditional_information(self, joint: np.ndarray, n_states: int, columns: np.ndarray) -> np.ndarray:
+        """I(Y_last : X | the factors before) of linked columns (Q,) from their joint sums, the last factor fastest."""
+
+    @abstractmethod
+    def joint_parameters(self, joint: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Probabilities (states, Q) and parameters of the joint states of linked columns (Q,)."""
+
+    @abstractmethod
+    def of_pairs(self, parameters: Any, factors: np.ndarray, columns: np.ndarray) -> Any:
+        """The parameters of pairs of factor and column, in the form of joint_parameters."""
+
+    @abstractmethod
+    def of_columns(self, joint: np.ndarray, columns: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """The joint sums of those linked columns (Q,) for which own (Q,) holds."""
+
+    @abstractmethod
+    def parameters_of(self, joint: "Joint", own: np.ndarray) -> Any:
+        """The parameters of those columns of a joint for which own (Q,) holds."""
+
+    @abstractmethod
+    def log_ratio(self, rows: slice, joint: "Joint") -> np.ndarray:
+        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, T, Q); 0 where missing."""
+
+    @abstractmethod
+    def own_scores(self, rows: slice, weights: Any, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """What each column adds to the scores of one factor, its own (n,): (k - 1, T, n)."""
+
+    @abstractmethod
+    def tabulate(self, rows: slice, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
+        """Sums of each column in the states of a label of its own (T, n)."""
+
+    @abstractmethod
+    def independence(self, table: np.ndarray) -> np.ndarray:
+        """Probability (n,) of such sums, or stranger ones, if the label says nothing about the column."""
 
 
 class Estimate(NamedTuple):
     """Parameters, p(y) (k, J), and a score (J, n) that ranks factors by what they know of a variable."""
 
-    parameters: tuple[np.ndarray, ...]
+    parameters: Any
     prior: np.ndarray
     rank: np.ndarray
 
@@ -58,7 +154,7 @@ class Joint(NamedTuple):
     columns: np.ndarray
     factors: np.ndarray
     probability: np.ndarray
-    parameters: tuple[np.ndarray, ...]
+    parameters: Any
 
 
 class Questions(NamedTuple):

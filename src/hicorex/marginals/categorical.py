@@ -39,7 +39,6 @@ class Categorical(Block):
     code ``sizes[i]``, standing for missing values.
     """
 
-    Parameters = Parameters
     rank_is_information = True
 
     def __init__(self, codes: np.ndarray, sizes: np.ndarray, dtype):
@@ -57,6 +56,7 @@ class Categorical(Block):
 
     @property
     def n_columns(self) -> int:
+        """The number of columns, n."""
         return self.codes.shape[1]
 
     def sum_columns(self, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -91,6 +91,7 @@ class Categorical(Block):
         return self.rank(parameters, prior)[factors, columns]
 
     def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
+        """Parameters, structure and questions in the form that a pass over tiles uses."""
         log_odds = self.log_odds(parameters)
         mixture = np.log((prior[:, :, None] * np.exp(np.concatenate([log_odds[:1] * 0, log_odds]))).sum(axis=0))
         constant = np.zeros((log_odds.shape[0] * alpha.shape[0], 1), self.dtype)

@@ -45,29 +45,29 @@ class Weights(NamedTuple):
 class Gaussian(Block):
     """A block of standardised columns.
 
-    values (N, n), 0 where missing; observed (N, n_missing) for the columns ``missing``;
+    values (N, n), 0 where missing; present (N, n_missing) for the columns ``missing``;
     informative (n,), False for columns that do not vary.
     """
 
-    Parameters = Parameters
     rank_is_information = False
 
-    def __init__(self, values: np.ndarray, missing: np.ndarray, observed: np.ndarray, informative: np.ndarray):
+    def __init__(self, values: np.ndarray, missing: np.ndarray, present: np.ndarray, informative: np.ndarray):
         self.values = values
         self.missing = missing
-        self.observed = observed
+        self.present = present
         self.freedom = np.full(values.shape[1], 2.0)
         self.informative = informative
 
     @property
     def n_columns(self) -> int:
+        """The number of columns, n."""
         return self.values.shape[1]
 
     def sum_columns(self, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, ...]:
         """Sums of x and x^2 (n,) and the weight observed (n,)."""
         x = self.values[rows].astype(float)
         count = np.full(self.n_columns, weight.sum())
-        count[self.missing] = weight @ self.observed[rows]
+        count[self.missing] = weight @ self.present[rows]
         return weight @ x, weight @ (x * x), count
 
     def observed_weight(self) -> np.ndarray:
@@ -108,6 +108,7 @@ class Gaussian(Block):
         return mixture_information(prior[:, factors], mean, variance)
 
     def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
+        """Parameters, structure and questions in the form that a pass over tiles uses."""
         dtype = self.values.dtype
         coefficients = self.log_odds(parameters)
         linear = (coefficients.linear * alpha).astype(dtype)
@@ -136,7 +137,7 @@ class Gaussian(Block):
         scores = weights.linear.reshape(flat) @ x.T
         scores += weights.quadratic.reshape(flat) @ (x * x).T
         if self.missing.size:
-            observed = self.observed[rows].astype(x.dtype)
+            observed = self.present[rows].astype(x.dtype)
             scores += weights.constant_if_observed.reshape(-1, self.missing.size) @ observed.T
         return scores + weights.constant.reshape(-1, 1).astype(x.dtype)
 
@@ -161,7 +162,7 @@ class Gaussian(Block):
         shape = (labels.shape[0] - 1, labels.shape[1], -1)
         sums = [(weighted @ x).reshape(shape), (weighted @ (x * x)).reshape(shape)]
         if self.missing.size:
-            sums.append((weighted @ self.observed[rows].astype(x.dtype)).reshape(shape))
+            sums.append((weighted @ self.present[rows].astype(x.dtype)).reshape(shape))
         log_mixture = np.zeros(weights.pairs[0].size, x.dtype)
         kernels.log_mixture_sums(x, weight, *weights.pairs, log_mixture)
         joint = guesses = None
@@ -263,7 +264,7 @@ class Gaussian(Block):
 
     def _is_observed(self, rows: slice) -> np.ndarray:
         observed = np.ones((self.n_columns, rows.stop - rows.start), bool)
-        observed[self.missing] = self.observed[rows].T
+        observed[self.missing] = self.present[rows].T
         return observed
 
     def _joint(self, rows, labels, weight, weights):
