@@ -172,7 +172,10 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     ConvergenceWarning,
                     stacklevel=2,
                 )
-            self._keep(fit.state, data, rule, engine)
+            self._keep(fit.state, data, engine)
+            chance = link_probabilities(data, rule, engine, n_factors=self.n_factors, n_states=self.n_states, seed=seed)
+        linked = (data.to_table(chance) < LEVEL) & self.alpha_.any(axis=1)
+        self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
         self.history_ = fit.history
         self.n_iter_ = len(fit.history)
         return self
@@ -232,7 +235,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _keep(self, state: State, data: Data, rule, engine) -> None:
+    def _keep(self, state: State, data: Data, engine) -> None:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
         log_z = run_pass(state, data, engine).log_z
         used = log_z > UNUSED_NATS
@@ -247,11 +250,6 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.mutual_information_ = data.to_table(information).T
         self._joints = joint_marginals(state, data, engine)
         self._bounds = layer_bounds(state, self._joints, data, engine)
-        owner = [(a * i).argmax(axis=0) for a, i in zip(state.alpha, information, strict=True)]
-        chance = link_probabilities(state, data, rule, engine, owner)
-        linked = data.to_table(chance) < LEVEL
-        linked &= self.alpha_.any(axis=1)
-        self.clusters_ = np.where(linked, data.to_table(owner), -1)
 
     def _encode(self, X: Any) -> Data:
         table = Columns(X, least_samples=1)

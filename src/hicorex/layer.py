@@ -212,13 +212,6 @@ def fit_layer(
     return Fit(best_state, np.array(histories[best_start]), settled)
 
 
-def refine(state: State, data: Data, rule: Any, engine: Any, n_iter: int) -> State:
-    """Some more steps from a given state, on other data or weights."""
-    for _ in range(n_iter):
-        state, _ = update(state, run_pass(state, data, engine), data, rule, engine)
-    return state
-
-
 def _finished(history: list[float], tol: float) -> bool:
     """Whether the objective has not grown over the last ten iterations."""
     if len(history) < 10:

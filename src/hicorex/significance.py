@@ -1,47 +1,60 @@
-"""Whether a variable's link to its factor is more than what a fit finds in noise.
+"""Whether a variable belongs to a factor at all, or only seems to, as some do in noise.
 
-A factor was fitted to its variables, so that testing them on its labels would be circular. Each half
-of the samples is therefore labelled by a layer fitted on the other half, and a variable is tested
-against the labels that its factor would have without it.
+A factor is fitted to its variables, so that testing them on its labels would be circular. Instead, a
+layer is fitted to each half of the samples and labels the other half; there a variable is tested
+against the labels that its factor has without it. Under independence those labels are a function of
+the other variables and of other samples alone, so that the test is exact.
 """
 
 import numpy as np
 
 from hicorex.columns import Data
-from hicorex.layer import State, block_weights, refine
+from hicorex.layer import State, block_weights, fit_layer
 
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.01
-STEPS = 6
+HALF_FIT_ITERATIONS = 12
 
 
-def link_probabilities(state: State, data: Data, rule, engine, factors: list[np.ndarray]) -> list[np.ndarray]:
+def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
+    even = np.arange(data.weight.size) % 2 == 0
+    by_half = []
+    for fitted in (even, ~even):
+        half = data.reweighted(data.weight * fitted)
+        state = fit_layer(
+            half, rule, engine, n_starts=1, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
+        ).state
+        by_half.append(_test(state, data.reweighted(data.weight * ~fitted), engine))
+    return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
+
+
+def _test(state: State, data: Data, engine) -> list[np.ndarray]:
+    """p-values of each column against its factor's labels without it."""
+    weights = block_weights(state, data, engine)
+    owners = [
+        block.rank(parameters, state.prior).argmax(axis=0)
+        for block, parameters in zip(data.blocks, state.parameters, strict=True)
+    ]
+
+    def tabulate(tile: slice) -> list[np.ndarray]:
+        return _tabulate(state, data, weights, owners, tile)
+
     tables: list = [0.0] * len(data.blocks)
-    half = np.arange(data.weight.size) % 2 == 0
-    for fitted, tested in ((half, ~half), (~half, half)):
-        there = refine(state, data.reweighted(data.weight * fitted), rule, engine, STEPS)
-        # What counts is the layer's own structure, on parameters that have not seen the tested half.
-        there = State(there.prior, there.parameters, state.alpha, state.questions, 1)
-        weights = block_weights(there, data, engine)
-
-        def tabulate(tile, there=there, weights=weights, tested=tested):
-            return _tabulate(there, data, weights, factors, tile, tested)
-
-        for found in engine.map(tabulate, data.tiles):
-            tables = [table + more for table, more in zip(tables, found, strict=True)]
+    for found in engine.map(tabulate, data.tiles):
+        tables = [table + more for table, more in zip(tables, found, strict=True)]
     return [block.independence(table) for block, table in zip(data.blocks, tables, strict=True)]
 
 
-def _tabulate(state: State, data: Data, weights, factors, tile: slice, tested: np.ndarray) -> list[np.ndarray]:
+def _tabulate(state: State, data: Data, weights: list, owners: list[np.ndarray], tile: slice) -> list[np.ndarray]:
     n_states, n_factors = state.prior.shape
     scores = sum(block.scores(tile, w) for block, w in zip(data.blocks, weights, strict=True))
     scores = scores.reshape(n_states - 1, n_factors, -1).astype(float)
     scores += np.log(state.prior[1:] / state.prior[0])[:, :, None]
-    weight = data.weight[tile] * tested[tile]
+    weight = data.weight[tile].astype(float)
     tables = []
-    for block, w, alpha, own in zip(data.blocks, weights, state.alpha, factors, strict=True):
-        without = scores[:, own].swapaxes(1, 2) - block.own_scores(tile, w, alpha, own)
+    for block, w, alpha, owner in zip(data.blocks, weights, state.alpha, owners, strict=True):
+        without = scores[:, owner].swapaxes(1, 2) - block.own_scores(tile, w, alpha, owner)
         label = np.where((without > 0).any(axis=0), without.argmax(axis=0) + 1, 0)
-        tables.append(block.tabulate(tile, label, weight.astype(float), n_states))
+        tables.append(block.tabulate(tile, label, weight, n_states))
     return tables
