@@ -74,11 +74,12 @@ def pointwise(state: State, joints: list[list[Joint]], data: Data, engine) -> np
     """For each sample, sum_i log p(x_i | y_{S_i}) / p(x_i) - sum_j log p(y_j | x) / p(y_j), its labels' mean, (N,)."""
     weights = block_weights(state, data, engine)
 
-    def of_tile(tile: slice) -> np.ndarray:
-        scores = sum(block.scores(tile, w) for block, w in zip(data.blocks, weights, strict=True))
+    def of_tile(rows: slice) -> np.ndarray:
+        tiles = [block.tile(rows) for block in data.blocks]
+        scores = sum(block.scores(t, w) for block, t, w in zip(data.blocks, tiles, weights, strict=True))
         labels, _ = labels_of(scores.astype(float), state.prior)
         known = -rel_entr(labels, state.prior[:, :, None]).sum(axis=(0, 1))
-        for block, own in zip(data.blocks, joints, strict=True):
+        for block, tile, own in zip(data.blocks, tiles, joints, strict=True):
             for joint in own:
                 known += _explained(block, joint, labels, tile)
         return known
@@ -86,7 +87,7 @@ def pointwise(state: State, joints: list[list[Joint]], data: Data, engine) -> np
     return np.concatenate(list(engine.map(of_tile, data.tiles)))
 
 
-def _explained(block: Block, joint: Joint, labels: np.ndarray, tile: slice) -> np.ndarray:
+def _explained(block: Block, joint: Joint, labels: np.ndarray, tile) -> np.ndarray:
     """sum_i E log p(x_i | y_{S_i}) / p(x_i) over some columns for each sample, (T,)."""
     n_joint, n_columns = joint.probability.shape
     explained = np.zeros(labels.shape[2])
@@ -96,10 +97,10 @@ def _explained(block: Block, joint: Joint, labels: np.ndarray, tile: slice) -> n
         own[:first] = False
         parameters = block.parameters_of(joint, own)
         part = Joint(joint.columns[own], joint.factors[:, own], joint.probability[:, own], parameters)
-        weight = np.ones((1, labels.shape[2], part.columns.size))
+        weight = np.ones((1, part.columns.size, labels.shape[2]))
         for factors in part.factors:
-            weight = (weight[:, None] * labels[:, factors].swapaxes(1, 2)).reshape(-1, *weight.shape[1:])
-        explained += (weight * block.log_ratio(tile, part)).sum(axis=(0, 2))
+            weight = (weight[:, None] * labels[:, factors]).reshape(-1, *weight.shape[1:])
+        explained += (weight * block.log_ratio(tile, part)).sum(axis=(0, 1))
     return explained
 
 

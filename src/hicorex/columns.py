@@ -16,7 +16,7 @@ from hicorex.marginals import Categorical, Gaussian
 KINDS = ("gaussian", "rank", "categorical")
 MOST_CATEGORIES = 100_000
 # Tiles depend on the shape of the table alone, so that results do not depend on the threads.
-BLOCK_COLUMNS = 2048
+BLOCK_COLUMNS = 6000
 TILE_CELLS = 2**19
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
@@ -272,18 +272,19 @@ class Schema:
             if i in self.ranks:
                 numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
         observed = ~np.isnan(numbers)
-        missing = np.flatnonzero(~observed.all(axis=0))
+        gaps = np.flatnonzero(~observed.all(axis=0))
         standard = (numbers / self.size[part] - self.centre[part]) / self.spread[part]
         standard[~observed | ~np.broadcast_to(self.informative[part], observed.shape)] = 0
-        return Gaussian(standard.astype(dtype), missing, observed[:, missing], self.informative[part])
+        present = np.ascontiguousarray(observed[:, gaps].T)
+        return Gaussian(np.ascontiguousarray(standard.T, dtype=dtype), gaps, present, self.informative[part])
 
     def _categorical(self, table: Columns, part: np.ndarray, dtype: Any, unseen: list[str]) -> Categorical:
         sizes = np.array([self.categories[i].size for i in part])
-        codes = np.empty((table.shape[0], part.size), np.min_scalar_type(sizes.max()))
+        codes = np.empty((part.size, table.shape[0]), np.min_scalar_type(sizes.max()))
         for at, i in enumerate(part):
             values, missing = table.values(i)
             found, new = _find(values, self.categories[i], missing)
-            codes[:, at] = found
+            codes[at] = found
             if new:
                 unseen.append(table.name(i))
         return Categorical(codes, sizes, dtype)
@@ -322,7 +323,8 @@ def _column_index(table: Columns, key: Any) -> int:
 
 
 def _chunks(columns: np.ndarray) -> list[np.ndarray]:
-    return [columns[a : a + BLOCK_COLUMNS] for a in range(0, columns.size, BLOCK_COLUMNS)]
+    """Columns in parts of about equal size, at most BLOCK_COLUMNS."""
+    return np.array_split(columns, -(-columns.size // BLOCK_COLUMNS)) if columns.size else []
 
 
 def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -280,8 +280,8 @@ def _scores(state: State, data: Data, engine) -> np.ndarray:
     """Scores of all samples, (k - 1, J, N)."""
     weights = block_weights(state, data, engine)
 
-    def of_tile(tile: slice) -> np.ndarray:
-        return sum(block.scores(tile, w) for block, w in zip(data.blocks, weights, strict=True))
+    def of_tile(rows: slice) -> np.ndarray:
+        return sum(block.scores(block.tile(rows), w) for block, w in zip(data.blocks, weights, strict=True))
 
     n_states, n_factors = state.prior.shape
     return np.concatenate(list(engine.map(of_tile, data.tiles)), axis=1).reshape(n_states - 1, n_factors, -1)
@@ -294,9 +294,9 @@ def _labels(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
 def _log_z(state: State, data: Data, engine) -> np.ndarray:
     weights = block_weights(state, data, engine)
 
-    def mixture(tile: slice) -> np.ndarray:
+    def mixture(rows: slice) -> np.ndarray:
         parts = zip(data.blocks, weights, state.alpha, strict=True)
-        return sum(block.log_mixture(tile, w, alpha) for block, w, alpha in parts)
+        return sum(block.log_mixture(block.tile(rows), w, alpha) for block, w, alpha in parts)
 
     _, log_normaliser = _labels(state, data, engine)
     return (log_normaliser - np.concatenate(list(engine.map(mixture, data.tiles)), axis=1)).T

@@ -27,7 +27,10 @@ def _chebyshev(function, degree):
 _EXP2 = _chebyshev(np.exp2, 5)
 _LOG1P = _chebyshev(lambda u: np.where(u > 0, np.log1p(u) / np.where(u > 0, u, 1), 1.0), 8)
 _LOG2_E = np.float32(1 / math.log(2))
-_LOWEST = np.float32(-126)
+# Powers of less would add less than 1e-7, and their squares would be slow subnormal numbers.
+_LOWEST = np.float32(-24)
+# Pairs worked on at a time, so that they stay in the fastest cache.
+CHUNK = 1024
 
 
 def log1p_exp(x):  # pragma: no cover - replaced by the overload below
@@ -69,26 +72,29 @@ def _add_log(total, z):
 def log_mixture_sums(x, weight, columns, reference, constant, linear, quadratic, out):
     """Add sum_l weight_l log(exp(reference_p) + sum_s exp(c_sp + a_sp x + b_sp x^2)) to out (P,).
 
-    x (T, n) values; columns (P,) the column of each pair; reference (P,) stands for state 0;
+    x (n, T) values; columns (P,) the column of each pair; reference (P,) stands for state 0;
     constant, linear, quadratic (k - 1, P) for the others.
     """
-    n_states, n_pairs = constant.shape
-    chunk = 1024
-    value = np.empty(chunk, x.dtype)
-    total = np.empty(chunk, x.dtype)
-    for start in range(0, n_pairs, chunk):
-        width = min(chunk, n_pairs - start)
-        for row in range(x.shape[0]):
-            for p in range(width):
-                value[p] = x[row, columns[start + p]]
-                total[p] = reference[start + p]
-            for s in range(n_states):
-                for p in range(width):
-                    i = start + p
-                    z = constant[s, i] + value[p] * (linear[s, i] + value[p] * quadratic[s, i])
-                    total[p] = _add_log(total[p], z)
-            for p in range(width):
-                out[start + p] += weight[row] * total[p]
+    total = np.empty(x.shape[1], x.dtype)
+    for p in range(columns.shape[0]):
+        total[:] = reference[p]
+        for s in range(constant.shape[0]):
+            _add_quadratic(x[columns[p]], constant[s, p], linear[s, p], quadratic[s, p], total)
+        out[p] += _dot(weight, total)
+
+
+@_jit
+def _add_quadratic(x, constant, linear, quadratic, total):
+    for row in range(x.shape[0]):
+        total[row] = _add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
+
+
+@_jit
+def _dot(a, b):
+    total = a.dtype.type(0)
+    for row in range(a.shape[0]):
+        total += a[row] * b[row]
+    return total
 
 
 @_jit
@@ -99,61 +105,77 @@ def mixture_information(log_weight, mean, precision, nodes, node_weight, out):
     """
     n_states, n_pairs = mean.shape
     half = mean.dtype.type(0.5)
-    scale = np.sqrt(precision)
-    log_scale = np.log(scale)
-    weight = np.exp(log_weight)
-    total = np.empty(n_pairs, mean.dtype)
+    log_density = log_weight + half * np.log(precision)
+    total = np.empty(CHUNK, mean.dtype)
     out[:] = 0
-    for s in range(n_states):
-        for q in range(nodes.shape[0]):
-            own = half * nodes[q] * nodes[q]
-            for p in range(n_pairs):
-                total[p] = log_weight[s, p]
-            for t in range(n_states):
-                if t == s:
-                    continue
-                for p in range(n_pairs):
-                    away = mean[s, p] + nodes[q] / scale[s, p] - mean[t, p]
-                    ratio = log_scale[t, p] - log_scale[s, p] + own - half * away * away * precision[t, p]
-                    total[p] = _add_log(total[p], log_weight[t, p] + ratio)
-            for p in range(n_pairs):
-                out[p] -= weight[s, p] * node_weight[q] * total[p]
+    for first in range(0, n_pairs, CHUNK):
+        own = slice(first, min(first + CHUNK, n_pairs))
+        for s in range(n_states):
+            weight = np.exp(log_weight[s, own])
+            deviation = 1 / np.sqrt(precision[s, own])
+            for q in range(nodes.shape[0]):
+                x = mean[s, own] + nodes[q] * deviation
+                height = log_density[s, own] - half * nodes[q] * nodes[q]
+                total[: x.size] = log_weight[s, own]
+                for t in range(n_states):
+                    if t != s:
+                        _add_density(
+                            x, height, mean[t, own], precision[t, own], log_density[t, own], log_weight[s, own], total
+                        )
+                _add_product(weight, -node_weight[q], total, out[own])
     for p in range(n_pairs):
         out[p] = max(out[p], mean.dtype.type(0))
 
 
 @_jit
+def _add_density(x, height, mean, precision, log_density, log_weight, total):
+    """Add the density of another state, relative to the height of the own one."""
+    half = x.dtype.type(0.5)
+    for p in range(x.shape[0]):
+        away = x[p] - mean[p]
+        z = log_density[p] - half * away * away * precision[p] - height[p] + log_weight[p]
+        total[p] = _add_log(total[p], z)
+
+
+@_jit
+def _add_product(a, scale, b, out):
+    for p in range(out.shape[0]):
+        out[p] += scale * a[p] * b[p]
+
+
+@_jit
 def add_table_rows(codes, offsets, table, out):
-    """Add to each row of out (T, C) the rows of table (F, C) that its codes (T, n) point to."""
-    for row in range(codes.shape[0]):
-        for i in range(codes.shape[1]):
-            f = offsets[i] + codes[row, i]
+    """Add to each row of out (T, C) the rows of table (F, C) that its codes (n, T) point to."""
+    for i in range(codes.shape[0]):
+        for row in range(codes.shape[1]):
+            f = offsets[i] + codes[i, row]
             for c in range(out.shape[1]):
                 out[row, c] += table[f, c]
 
 
 @_jit
 def count_labels(codes, offsets, labels, out):
-    """Add each row of labels (T, C) to the rows of out (F, C) that its codes (T, n) point to."""
-    for i in range(codes.shape[1]):
-        for row in range(codes.shape[0]):
-            f = offsets[i] + codes[row, i]
+    """Add each row of labels (T, C) to the rows of out (F, C) that its codes (n, T) point to."""
+    for i in range(codes.shape[0]):
+        for row in range(codes.shape[1]):
+            f = offsets[i] + codes[i, row]
             for c in range(labels.shape[1]):
                 out[f, c] += labels[row, c]
 
 
 @_jit
-def joint_moments(x, weight, labels, links, out):
+def joint_moments(x, columns, weight, labels, links, out):
     """Add the moments 1, x, x^2 of each linked variable in each joint state of its factors.
 
-    x (Q, T) values, a row a variable; weight (Q, T) or (1, T); labels (k, J, T);
+    x (n, T) values; columns (Q,) the linked variables; weight (Q, T) or (1, T); labels (k, J, T);
     links (D, Q) the factors of each, two or three, -1 for no third, as if that had but state 0;
     out (Q, k^D, n_moments), the last factor's state running fastest.
     """
     n_states, _, n_rows = labels.shape
     last = out.shape[1] // n_states**2
     one, two, three = np.empty((3, n_rows), x.dtype)
-    for q in range(x.shape[0]):
+    for q in range(columns.shape[0]):
+        value = x[columns[q]]
         own = weight[min(q, weight.shape[0] - 1)]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         for s in range(n_states):
@@ -162,11 +184,11 @@ def joint_moments(x, weight, labels, links, out):
                 _multiply(one, labels[t, links[1, q]], two)
                 cell = (s * n_states + t) * last
                 if not deep:
-                    _add_moments(x[q], two, out[q, cell])
+                    _add_moments(value, two, out[q, cell])
                     continue
                 for u in range(n_states):
                     _multiply(two, labels[u, links[-1, q]], three)
-                    _add_moments(x[q], three, out[q, cell + u])
+                    _add_moments(value, three, out[q, cell + u])
 
 
 @_jit
@@ -180,21 +202,25 @@ def _add_moments(x, weight, out):
     total = x.dtype.type(0)
     linear = x.dtype.type(0)
     square = x.dtype.type(0)
-    for row in range(x.shape[0]):
-        total += weight[row]
-        linear += weight[row] * x[row]
-        square += weight[row] * x[row] * x[row]
+    if out.shape[0] == 2:
+        for row in range(x.shape[0]):
+            total += weight[row]
+            linear += weight[row] * x[row]
+    else:
+        for row in range(x.shape[0]):
+            total += weight[row]
+            linear += weight[row] * x[row]
+            square += weight[row] * x[row] * x[row]
+        out[2] += square
     out[0] += total
     out[1] += linear
-    if out.shape[0] > 2:
-        out[2] += square
 
 
 @_jit
 def joint_counts(codes, columns, offsets, weight, labels, links, out):
     """Add the counts of each linked variable's categories in each joint state of its factors.
 
-    codes (T, n); columns (Q,) and links (D, Q) as in joint_moments; offsets (Q,) where a variable's
+    codes (n, T); columns (Q,) and links (D, Q) as in joint_moments; offsets (Q,) where a variable's
     categories begin; weight (T,); labels (k, J, T); out (F, k^D).
     """
     n_states, _, n_rows = labels.shape
@@ -202,7 +228,7 @@ def joint_counts(codes, columns, offsets, weight, labels, links, out):
     for q in range(columns.shape[0]):
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         for row in range(n_rows):
-            cell = out[offsets[q] + codes[row, columns[q]]]
+            cell = out[offsets[q] + codes[columns[q], row]]
             for s in range(n_states):
                 first = weight[row] * labels[s, links[0, q], row]
                 for t in range(n_states):
@@ -262,14 +288,14 @@ def gaussian_guesses(x, constant, linear, quadratic, label, weight, order, right
 
 @_jit
 def categorical_guesses(codes, offsets, table, label, weight, order, right, first):
-    """first_right_guesses for n categorical variables: codes (T, n); table (J, F) the state that each
+    """first_right_guesses for n categorical variables: codes (n, T); table (J, F) the state that each
     category suggests, -1 for none; order (S, m, n); right and first (J, n)."""
-    n_rows, n = codes.shape
+    n, n_rows = codes.shape
     guess = np.empty((table.shape[0], n_rows), np.int8)
     for i in range(n):
         for j in range(table.shape[0]):
             for row in range(n_rows):
-                guess[j, row] = table[j, offsets[i] + codes[row, i]]
+                guess[j, row] = table[j, offsets[i] + codes[i, row]]
         first_right_guesses(guess, label, weight, order[:, :, i], right[:, i], first[:, i])
 
 

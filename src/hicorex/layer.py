@@ -94,11 +94,12 @@ def run_pass(state: State, data: Data, engine) -> Pass:
     weights = block_weights(state, data, engine)
     n_blocks = range(len(data.blocks))
 
-    def over_tile(tile: slice, map_blocks: Callable = map):
-        weight = data.weight[tile]
-        scores = sum(map_blocks(lambda b: data.blocks[b].scores(tile, weights[b]), n_blocks))
+    def over_tile(rows: slice, map_blocks: Callable = map):
+        weight = data.weight[rows]
+        tiles = list(map_blocks(lambda b: data.blocks[b].tile(rows), n_blocks))
+        scores = sum(map_blocks(lambda b: data.blocks[b].scores(tiles[b], weights[b]), n_blocks))
         labels, log_normaliser = labels_of(scores, state.prior)
-        answers = list(map_blocks(lambda b: data.blocks[b].measure(tile, labels, weight, weights[b]), n_blocks))
+        answers = list(map_blocks(lambda b: data.blocks[b].measure(tiles[b], labels, weight, weights[b]), n_blocks))
         return (labels * weight).sum(axis=2, dtype=float), (log_normaliser * weight).sum(axis=1, dtype=float), answers
 
     if len(data.tiles) == 1:

@@ -37,8 +37,8 @@ def _test(state: State, data: Data, engine) -> list[np.ndarray]:
         for block, parameters in zip(data.blocks, state.parameters, strict=True)
     ]
 
-    def tabulate(tile: slice) -> list[np.ndarray]:
-        return _tabulate(state, data, weights, owners, tile)
+    def tabulate(rows: slice) -> list[np.ndarray]:
+        return _tabulate(state, data, weights, owners, rows)
 
     tables: list = [0.0] * len(data.blocks)
     for found in engine.map(tabulate, data.tiles):
@@ -46,15 +46,16 @@ def _test(state: State, data: Data, engine) -> list[np.ndarray]:
     return [block.independence(table) for block, table in zip(data.blocks, tables, strict=True)]
 
 
-def _tabulate(state: State, data: Data, weights: list, owners: list[np.ndarray], tile: slice) -> list[np.ndarray]:
+def _tabulate(state: State, data: Data, weights: list, owners: list[np.ndarray], rows: slice) -> list[np.ndarray]:
     n_states, n_factors = state.prior.shape
-    scores = sum(block.scores(tile, w) for block, w in zip(data.blocks, weights, strict=True))
+    tiles = [block.tile(rows) for block in data.blocks]
+    scores = sum(block.scores(t, w) for block, t, w in zip(data.blocks, tiles, weights, strict=True))
     scores = scores.reshape(n_states - 1, n_factors, -1).astype(float)
     scores += np.log(state.prior[1:] / state.prior[0])[:, :, None]
-    weight = data.weight[tile].astype(float)
+    weight = data.weight[rows].astype(float)
     tables = []
-    for block, w, alpha, owner in zip(data.blocks, weights, state.alpha, owners, strict=True):
-        without = scores[:, owner].swapaxes(1, 2) - block.own_scores(tile, w, alpha, owner)
+    for block, tile, w, alpha, owner in zip(data.blocks, tiles, weights, state.alpha, owners, strict=True):
+        without = scores[:, owner] - block.own_scores(tile, w, alpha, owner)
         label = np.where((without > 0).any(axis=0), without.argmax(axis=0) + 1, 0)
         tables.append(block.tabulate(tile, label, weight, n_states))
     return tables

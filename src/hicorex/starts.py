@@ -41,17 +41,17 @@ def column_dependence(data: Data, places: np.ndarray) -> np.ndarray:
     cross: np.ndarray | float = 0.0
     mean: np.ndarray | float = 0.0
     total = 0.0
-    for tile in data.tiles[::step]:
+    for rows in data.tiles[::step]:
         features: list = [None] * len(places)
         for b, block in enumerate(data.blocks):
             own = np.flatnonzero(places[:, 0] == b)
-            for at, feature in zip(own, block.features(tile, places[own, 1]), strict=True):
+            for at, feature in zip(own, block.features(block.tile(rows), places[own, 1]), strict=True):
                 features[at] = feature
-        widths = [feature.shape[1] for feature in features]
-        matrix = np.hstack(features)
-        weight = data.weight[tile].astype(float)
-        cross = cross + (matrix * weight[:, None]).T @ matrix
-        mean = mean + weight @ matrix
+        widths = [len(feature) for feature in features]
+        matrix = np.concatenate(features)
+        weight = data.weight[rows].astype(float)
+        cross = cross + (matrix * weight) @ matrix.T
+        mean = mean + matrix @ weight
         total += weight.sum()
     mean = mean / total
     covariance = cross / total - np.outer(mean, mean)

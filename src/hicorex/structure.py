@@ -73,7 +73,7 @@ class Unique(Tree):
         n_states = len(estimate.prior)
         share = np.zeros(links.shape)
         known = np.take_along_axis(_by_start(estimate.rank, n_starts), links[:, :1], axis=1)[:, 0]
-        share[:, 0] = known > _critical(FIRST_LEVEL, (n_states - 1) * block.freedom, block.observed)
+        share[:, 0] = known > _critical(FIRST_LEVEL, block, n_states - 1)
         if answers.joint is not None:
             self._further(share, block, estimate, links, answers.joint)
         return _spread(links, share, estimate.rank.shape) * block.informative
@@ -93,7 +93,7 @@ class Unique(Tree):
                 first_factors(joint, n_states, len(factors), d + 1), n_states, columns
             )
             joint_freedom = freedom * n_states**d
-            adds &= unique > _critical(FURTHER_LEVEL, joint_freedom, observed)
+            adds &= unique > _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns]
             known = block.information(*estimate[:2], np.maximum(factors[d], 0), columns)
             ratio = (unique - joint_freedom / (2 * observed)) / np.maximum(known - freedom / (2 * observed), 1e-12)
             share[start, d, columns] = np.where(adds, np.clip(ratio, 0, 1), 0)
@@ -112,7 +112,7 @@ def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> n
     n_factors = rank.shape[1]
     links = kernels.best_factors(rank, min(depth, n_factors))
     information = np.take_along_axis(rank, links, axis=1)
-    weak = information <= _critical(FURTHER_LEVEL, (len(estimate.prior) - 1) * block.freedom, block.observed)
+    weak = information <= _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
     weak[:, 0] = False
     weak = np.logical_or.accumulate(weak, axis=1)
     if links.shape[1] == 1 or weak[:, 1].all():
@@ -136,7 +136,7 @@ def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarra
     score = np.where(alpha > 0, estimate.rank, -1)[None]
     links = kernels.best_factors(score, min(len(alpha), most_links(len(estimate.prior))))
     known = np.take_along_axis(score, links, axis=1)
-    known[:, 1:] -= _critical(FURTHER_LEVEL, (len(estimate.prior) - 1) * block.freedom, block.observed)
+    known[:, 1:] -= _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
     return np.where(np.logical_or.accumulate(known < 0, axis=1), -1, links)
 
 
@@ -159,6 +159,7 @@ def _spread(links: np.ndarray, share: np.ndarray, shape: tuple[int, int]) -> np.
     return alpha.reshape(shape)
 
 
-def _critical(level: float, freedom: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """The information that independent data reach with this probability (likelihood-ratio test)."""
-    return chdtri(np.maximum(freedom, 1e-9), level) / np.maximum(2 * observed, 1e-9)
+def _critical(level: float, block: Block, n_contrasts: int) -> np.ndarray:
+    """The information (n,) that independent data reach with this probability (likelihood-ratio test)."""
+    values, which = block.distinct_freedom
+    return chdtri(n_contrasts * np.maximum(values, 1), level)[which] / np.maximum(2 * block.observed, 1e-9)

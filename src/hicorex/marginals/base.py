@@ -8,6 +8,7 @@ state 0 follow from the column's totals.
 
 import copy
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -34,11 +35,16 @@ class Block(ABC):
     informative: np.ndarray
     rank_is_information: bool
 
+    @cached_property
+    def distinct_freedom(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct values of freedom, and which of them each column has."""
+        return np.unique(self.freedom, return_inverse=True)
+
     def weighted(self, weight: np.ndarray, tiles: list[slice]) -> Self:
         """This block over samples of the given weights (N,)."""
         block = copy.copy(self)
         block.total = float(weight.sum(dtype=float))
-        parts = [self.sum_columns(tile, weight[tile].astype(float)) for tile in tiles]
+        parts = [self.sum_columns(self.tile(rows), weight[rows].astype(float)) for rows in tiles]
         block.totals = tuple(np.sum(part, axis=0) for part in zip(*parts, strict=True))
         block.observed = block.observed_weight()
         return block
@@ -49,7 +55,11 @@ class Block(ABC):
         """The number of columns, n."""
 
     @abstractmethod
-    def sum_columns(self, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+    def tile(self, rows: slice) -> Any:
+        """Some samples, in the form that the other methods take."""
+
+    @abstractmethod
+    def sum_columns(self, tile: Any, weight: np.ndarray) -> tuple[np.ndarray, ...]:
         """The totals of a tile."""
 
     @abstractmethod
@@ -65,8 +75,8 @@ class Block(ABC):
         """Let one column alone decide the label of a factor, in place."""
 
     @abstractmethod
-    def features(self, rows: slice, columns: np.ndarray) -> list[np.ndarray]:
-        """Each column as features (T, f) whose cross products measure dependence."""
+    def features(self, tile: Any, columns: np.ndarray) -> list[np.ndarray]:
+        """Each column as features (f, T) whose cross products measure dependence."""
 
     @abstractmethod
     def estimate(self, sums: tuple[np.ndarray, ...], label_count: np.ndarray) -> Any:
@@ -85,15 +95,15 @@ class Block(ABC):
         """Parameters, structure and questions in the form that a pass over tiles uses."""
 
     @abstractmethod
-    def scores(self, rows: slice, weights: Any) -> np.ndarray:
+    def scores(self, tile: Any, weights: Any) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
 
     @abstractmethod
-    def measure(self, rows: slice, labels: np.ndarray, weight: np.ndarray, weights: Any) -> "Answers":
+    def measure(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> "Answers":
         """The sums of one tile, under labels (k, J, T)."""
 
     @abstractmethod
-    def log_mixture(self, rows: slice, weights: Any, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Any, weights: Any, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
 
     @abstractmethod
@@ -121,16 +131,16 @@ class Block(ABC):
         """The parameters of those columns of a joint for which own (Q,) holds."""
 
     @abstractmethod
-    def log_ratio(self, rows: slice, joint: "Joint") -> np.ndarray:
-        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, T, Q); 0 where missing."""
+    def log_ratio(self, tile: Any, joint: "Joint") -> np.ndarray:
+        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
 
     @abstractmethod
-    def own_scores(self, rows: slice, weights: Any, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        """What each column adds to the scores of one factor, its own (n,): (k - 1, T, n)."""
+    def own_scores(self, tile: Any, weights: Any, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """What each column adds to the scores of one factor, its own (n,): (k - 1, n, T)."""
 
     @abstractmethod
-    def tabulate(self, rows: slice, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
-        """Sums of each column in the states of a label of its own (T, n)."""
+    def tabulate(self, tile: Any, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
+        """Sums of each column in the states of a label of its own (n, T)."""
 
     @abstractmethod
     def independence(self, table: np.ndarray) -> np.ndarray:

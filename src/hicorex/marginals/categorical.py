@@ -31,10 +31,17 @@ class Weights(NamedTuple):
     links: np.ndarray | None
 
 
+class Tile(NamedTuple):
+    """Some samples of a block: codes (n, T), and as numbers if the block is binary."""
+
+    codes: np.ndarray
+    x: np.ndarray | None
+
+
 class Categorical(Block):
     """A block of coded columns.
 
-    codes (N, n), unsigned; sizes (n,) the number of categories of each column. The categories of
+    codes (n, N), unsigned; sizes (n,) the number of categories of each column. The categories of
     all columns lie side by side, F of them, those of column i from ``offsets[i]`` on, the last one,
     code ``sizes[i]``, standing for missing values.
     """
@@ -57,12 +64,17 @@ class Categorical(Block):
     @property
     def n_columns(self) -> int:
         """The number of columns, n."""
-        return self.codes.shape[1]
+        return len(self.codes)
 
-    def sum_columns(self, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+    def tile(self, rows: slice) -> Tile:
+        """Some samples, in the form that the other methods take."""
+        codes = np.ascontiguousarray(self.codes[:, rows])
+        return Tile(codes, codes.astype(self.dtype) if self.binary else None)
+
+    def sum_columns(self, tile: Tile, weight: np.ndarray) -> tuple[np.ndarray, ...]:
         """The weight of each category, (F,)."""
         count = np.zeros((self.offsets[-1], 1))
-        kernels.count_labels(self.codes[rows], self.offsets, weight[:, None], count)
+        kernels.count_labels(tile.codes, self.offsets, weight[:, None], count)
         return (count[:, 0],)
 
     def observed_weight(self) -> np.ndarray:
@@ -111,39 +123,38 @@ class Categorical(Block):
         log_mixture = mixture * alpha[:, self.column_of] * self.is_category
         return Weights(table, constant, log_mixture, log_odds, guess, questions, columns, links)
 
-    def scores(self, rows: slice, weights: Weights) -> np.ndarray:
+    def scores(self, tile: Tile, weights: Weights) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
-        if self.binary:
-            return weights.table @ self.codes[rows].T.astype(self.dtype) + weights.constant
-        scores = np.zeros((rows.stop - rows.start, weights.table.shape[1]), self.dtype)
-        kernels.add_table_rows(self.codes[rows], self.offsets, weights.table, scores)
-        return scores.T
+        if tile.x is not None:
+            return weights.table @ tile.x + weights.constant
+        scores = np.zeros((tile.codes.shape[1], weights.table.shape[1]), self.dtype)
+        kernels.add_table_rows(tile.codes, self.offsets, weights.table, scores)
+        return np.ascontiguousarray(scores.T)
 
-    def log_mixture(self, rows: slice, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        out = np.zeros((rows.stop - rows.start, alpha.shape[0]))
-        kernels.add_table_rows(self.codes[rows], self.offsets, np.ascontiguousarray(weights.log_mixture.T), out)
+        out = np.zeros((tile.codes.shape[1], alpha.shape[0]))
+        kernels.add_table_rows(tile.codes, self.offsets, np.ascontiguousarray(weights.log_mixture.T), out)
         return out.T
 
-    def measure(self, rows: slice, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
+    def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
-        codes = self.codes[rows]
-        weighted = (labels[1:] * weight).reshape(-1, codes.shape[0])
-        if self.binary:
-            sums = weighted @ codes.astype(self.dtype)
+        weighted = (labels[1:] * weight).reshape(-1, weight.size)
+        if tile.x is not None:
+            sums = weighted @ tile.x.T
         else:
-            count = np.zeros((self.offsets[-1], weighted.shape[0]), self.dtype)
-            kernels.count_labels(codes, self.offsets, np.ascontiguousarray(weighted.T), count)
+            count = np.zeros((self.offsets[-1], len(weighted)), self.dtype)
+            kernels.count_labels(tile.codes, self.offsets, np.ascontiguousarray(weighted.T), count)
             sums = count.T
         sums = sums.reshape(labels.shape[0] - 1, labels.shape[1], -1).astype(float)
         joint = guesses = None
         if weights.links is not None:
-            joint = self._joint(rows, labels, weight, weights)
+            joint = self._joint(tile, labels, weight, weights)
         if weights.questions.order is not None:
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
             label = labels.argmax(axis=0).astype(np.int8)
             order = weights.questions.order
-            kernels.categorical_guesses(codes, self.offsets, weights.guess, label, weight, order, *guesses)
+            kernels.categorical_guesses(tile.codes, self.offsets, weights.guess, label, weight, order, *guesses)
         return Answers((sums,), None, joint, guesses)
 
     def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
@@ -185,26 +196,24 @@ class Categorical(Block):
         information = _information(weight[:, :, own], log_p, self.is_category[entries], offsets)
         return (before * information).sum(axis=0)
 
-    def log_ratio(self, rows: slice, joint: Joint) -> np.ndarray:
-        """log p(x_i | y_S) / p(x_i) of each sample for some columns, (states, T, Q); 0 where missing."""
+    def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
+        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
         entries, offsets = self._entries(joint.columns)
         own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
         log_p = joint.parameters.log_p
         mixture = np.log((joint.probability[:, own] * np.exp(log_p)).sum(axis=0))
         table = (log_p - mixture) * self.is_category[entries]
-        return table[:, offsets + self.codes[rows][:, joint.columns]]
+        return table[:, offsets[:, None] + tile.codes[joint.columns]]
 
-    def own_scores(self, rows: slice, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        """What each column adds to the scores of one factor, its own, (k - 1, T, n)."""
-        entry = self.offsets[:-1] + self.codes[rows].astype(np.intp)
+    def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
         table = weights.log_odds[:, factors[self.column_of], np.arange(self.offsets[-1])]
-        return table[:, entry] * alpha[factors, np.arange(self.n_columns)]
+        return table[:, self._places(tile)] * alpha[factors, np.arange(self.n_columns)][:, None]
 
-    def tabulate(self, rows: slice, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
-        """Counts (k, F) of the categories in each state of a label of each column's own (T, n)."""
-        entry = self.offsets[:-1] + self.codes[rows].astype(np.intp)
-        place = (label * self.offsets[-1] + entry).ravel()
-        repeated = np.broadcast_to(weight[:, None], label.shape).ravel()
+    def tabulate(self, tile: Tile, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
+        """Counts (k, F) of the categories in each state of a label of each column's own (n, T)."""
+        place = (label * self.offsets[-1] + self._places(tile)).ravel()
+        repeated = np.broadcast_to(weight, label.shape).ravel()
         return np.bincount(place, repeated, minlength=n_states * self.offsets[-1]).reshape(n_states, -1)
 
     def independence(self, table: np.ndarray) -> np.ndarray:
@@ -235,13 +244,14 @@ class Categorical(Block):
         size = np.where(self.is_category, self.sizes[self.column_of], 1)
         return Parameters(np.tile(-np.log(size), (n_states, n_factors, 1)))
 
-    def features(self, rows: slice, columns: np.ndarray) -> list[np.ndarray]:
-        """Each column as indicators (T, at most MOST_FEATURES) of its categories."""
-        features = []
-        for i in columns:
-            shown = min(self.sizes[i], MOST_FEATURES)
-            features.append((self.codes[rows, i, None] == np.arange(shown)).astype(float))
-        return features
+    def features(self, tile: Tile, columns: np.ndarray) -> list[np.ndarray]:
+        """Each column as indicators (at most MOST_FEATURES, T) of its categories."""
+        shown = np.minimum(self.sizes, MOST_FEATURES)
+        return [(tile.codes[i] == np.arange(shown[i])[:, None]).astype(float) for i in columns]
+
+    def _places(self, tile: Tile) -> np.ndarray:
+        """Where each cell's category lies among all F, (n, T)."""
+        return self.offsets[:-1, None] + tile.codes.astype(np.intp)
 
     def _log_probability(self, count, total, offsets, entries=slice(None)) -> np.ndarray:
         """log of (count + lambda p_v) / (seen + lambda), 0 where a category was never seen."""
@@ -260,18 +270,17 @@ class Categorical(Block):
         entries = np.arange(offsets[-1]) + np.repeat(self.offsets[columns] - offsets[:-1], width)
         return entries, offsets[:-1]
 
-    def _joint(self, rows, labels, weight, weights):
+    def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> np.ndarray:
         columns, links = weights.columns, weights.links
-        n_joint = labels.shape[0] ** links.shape[0]
-        if self.binary:
+        n_joint = labels.shape[0] ** len(links)
+        if tile.x is not None:
             moments = np.zeros((columns.size, n_joint, 2), self.dtype)
-            x = np.ascontiguousarray(self.codes[rows].T[columns], dtype=self.dtype)
-            kernels.joint_moments(x, weight[None], labels, links, moments)
+            kernels.joint_moments(tile.x, columns, weight[None], labels, links, moments)
             ones = moments[..., 1].astype(float)
             return np.stack([moments[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, n_joint)
         entries, offsets = self._entries(columns)
         joint = np.zeros((entries.size, n_joint), self.dtype)
-        kernels.joint_counts(self.codes[rows], columns, offsets, weight, labels, links, joint)
+        kernels.joint_counts(tile.codes, columns, offsets, weight, labels, links, joint)
         return joint.astype(float)
 
 

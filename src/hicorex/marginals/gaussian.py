@@ -11,13 +11,16 @@ from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questio
 
 # Relative to the column's own variance: below it, float32 sums carry no information.
 VARIANCE_FLOOR = 1e-4
+# Of the quadrature: more change the information of a mixture by less than a thousandth.
+N_NODES = 11
 
 
 class Parameters(NamedTuple):
-    """Mean and variance of each column in each state of each factor, (k, J, n)."""
+    """Mean, variance and its logarithm of each column in each state of each factor, (k, J, n)."""
 
     mean: np.ndarray
     variance: np.ndarray
+    log_variance: np.ndarray
 
 
 class Coefficients(NamedTuple):
@@ -35,6 +38,7 @@ class Weights(NamedTuple):
     quadratic: np.ndarray
     constant: np.ndarray
     constant_if_observed: np.ndarray
+    factors: np.ndarray
     pairs: tuple[np.ndarray, ...]
     coefficients: Coefficients
     questions: Questions
@@ -42,33 +46,46 @@ class Weights(NamedTuple):
     links: np.ndarray | None
 
 
+class Tile(NamedTuple):
+    """Some samples of a block: x and its square (n, T), and which are observed in columns with gaps (n_gaps, T)."""
+
+    x: np.ndarray
+    square: np.ndarray
+    present: np.ndarray
+
+
 class Gaussian(Block):
     """A block of standardised columns.
 
-    values (N, n), 0 where missing; present (N, n_missing) for the columns ``missing``;
+    values (n, N), 0 where missing; present (n_gaps, N) for the columns ``gaps``, which lack some;
     informative (n,), False for columns that do not vary.
     """
 
     rank_is_information = False
 
-    def __init__(self, values: np.ndarray, missing: np.ndarray, present: np.ndarray, informative: np.ndarray):
+    def __init__(self, values: np.ndarray, gaps: np.ndarray, present: np.ndarray, informative: np.ndarray):
         self.values = values
-        self.missing = missing
+        self.gaps = gaps
         self.present = present
-        self.freedom = np.full(values.shape[1], 2.0)
+        self.freedom = np.full(len(values), 2.0)
         self.informative = informative
 
     @property
     def n_columns(self) -> int:
         """The number of columns, n."""
-        return self.values.shape[1]
+        return len(self.values)
 
-    def sum_columns(self, rows: slice, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+    def tile(self, rows: slice) -> Tile:
+        """Some samples, in the form that the other methods take."""
+        x = np.ascontiguousarray(self.values[:, rows])
+        return Tile(x, x * x, self.present[:, rows])
+
+    def sum_columns(self, tile: Tile, weight: np.ndarray) -> tuple[np.ndarray, ...]:
         """Sums of x and x^2 (n,) and the weight observed (n,)."""
-        x = self.values[rows].astype(float)
+        x = tile.x.astype(float)
         count = np.full(self.n_columns, weight.sum())
-        count[self.missing] = weight @ self.present[rows]
-        return weight @ x, weight @ (x * x), count
+        count[self.gaps] = tile.present @ weight
+        return x @ weight, (x * x) @ weight, count
 
     def observed_weight(self) -> np.ndarray:
         """The weight of the samples in which each column is observed, (n,)."""
@@ -80,32 +97,32 @@ class Gaussian(Block):
         x = all_states(sums[0], total_x)
         xx = all_states(sums[1], total_xx)
         count = label_count[:, :, None]
-        if self.missing.size:
+        if self.gaps.size:
             count = np.repeat(count, self.n_columns, axis=2)
-            count[:, :, self.missing] = all_states(sums[2], total_count[self.missing])
+            count[:, :, self.gaps] = all_states(sums[2], total_count[self.gaps])
         return smoothed(np.maximum(count, 0), x, xx)
 
     def log_odds(self, parameters: Parameters) -> Coefficients:
         """Coefficients of log p(x | y=s) - log p(x | y=0)."""
         precision = 1 / parameters.variance
         linear = parameters.mean * precision
-        constant = -0.5 * (np.log(parameters.variance) + parameters.mean * linear)
+        constant = -0.5 * (parameters.log_variance + parameters.mean * linear)
         return Coefficients(constant[1:] - constant[0], linear[1:] - linear[0], -0.5 * (precision[1:] - precision[0]))
 
     def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """A stand-in (J, n) in closed form for I(Y_j:X_i): the log of the variance explained, at most H(Y_j)."""
-        mean, variance = parameters
+        mean, variance, log_variance = parameters
         weight = prior[:, :, None]
         centre = (weight * mean).sum(axis=0)
         whole = (weight * (variance + mean * mean)).sum(axis=0) - centre * centre
-        explained = 0.5 * (np.log(whole) - (weight * np.log(variance)).sum(axis=0))
+        explained = 0.5 * (np.log(whole) - (weight * log_variance).sum(axis=0))
         entropy = -(prior * np.log(prior)).sum(axis=0)
         return np.minimum(explained, entropy[:, None])
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
         """I(Y_j:X_i) of the mixtures of some pairs of factor and column."""
-        mean, variance = (array[:, factors, columns] for array in parameters)
-        return mixture_information(prior[:, factors], mean, variance)
+        mean, variance, _ = self.of_pairs(parameters, factors, columns)
+        return mixture_information(prior[:, factors], mean, variance, self.values.dtype)
 
     def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
@@ -114,8 +131,8 @@ class Gaussian(Block):
         linear = (coefficients.linear * alpha).astype(dtype)
         quadratic = (coefficients.quadratic * alpha).astype(dtype)
         constant = coefficients.constant * alpha
-        if_observed = constant[:, :, self.missing].astype(dtype)
-        complete = constant.sum(axis=2) - constant[:, :, self.missing].sum(axis=2)
+        if_observed = constant[:, :, self.gaps].astype(dtype)
+        complete = constant.sum(axis=2) - constant[:, :, self.gaps].sum(axis=2)
         factors, columns = np.nonzero(alpha)
         log_prior = np.log(prior[:, factors])
         pairs = (
@@ -128,64 +145,61 @@ class Gaussian(Block):
         link_columns = links = None
         if questions.links is not None:
             _, link_columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
-        return Weights(linear, quadratic, complete, if_observed, pairs, coefficients, questions, link_columns, links)
+        return Weights(
+            linear, quadratic, complete, if_observed, factors, pairs, coefficients, questions, link_columns, links
+        )
 
-    def scores(self, rows: slice, weights: Weights) -> np.ndarray:
+    def scores(self, tile: Tile, weights: Weights) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
-        x = self.values[rows]
         flat = (-1, self.n_columns)
-        scores = weights.linear.reshape(flat) @ x.T
-        scores += weights.quadratic.reshape(flat) @ (x * x).T
-        if self.missing.size:
-            observed = self.present[rows].astype(x.dtype)
-            scores += weights.constant_if_observed.reshape(-1, self.missing.size) @ observed.T
-        return scores + weights.constant.reshape(-1, 1).astype(x.dtype)
+        scores = weights.linear.reshape(flat) @ tile.x
+        scores += weights.quadratic.reshape(flat) @ tile.square
+        if self.gaps.size:
+            scores += weights.constant_if_observed.reshape(-1, self.gaps.size) @ tile.present.astype(scores.dtype)
+        scores += weights.constant.reshape(-1, 1).astype(scores.dtype)
+        return scores
 
-    def log_mixture(self, rows: slice, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        x = self.values[rows].T
         columns, reference, constant, linear, quadratic = weights.pairs
-        factors = np.nonzero(alpha)[0]
-        log_mixture = np.zeros((alpha.shape[0], x.shape[1]))
-        observed = self._is_observed(rows)
-        for pair, (j, i) in enumerate(zip(factors, columns, strict=True)):
-            z = reference[pair]
+        log_mixture = np.zeros((alpha.shape[0], tile.x.shape[1]))
+        observed = self._observed_cells(tile)
+        for pair, (j, i) in enumerate(zip(weights.factors, columns, strict=True)):
+            x, z = tile.x[i], reference[pair]
             for s in range(len(constant)):
-                z = np.logaddexp(z, constant[s, pair] + x[i] * (linear[s, pair] + x[i] * quadratic[s, pair]))
+                z = np.logaddexp(z, constant[s, pair] + x * (linear[s, pair] + x * quadratic[s, pair]))
             log_mixture[j] += alpha[j, i] * z * observed[i]
         return log_mixture
 
-    def measure(self, rows: slice, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
+    def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
-        x = self.values[rows]
-        weighted = (labels[1:] * weight).reshape(-1, x.shape[0])
+        weighted = (labels[1:] * weight).reshape(-1, weight.size)
         shape = (labels.shape[0] - 1, labels.shape[1], -1)
-        sums = [(weighted @ x).reshape(shape), (weighted @ (x * x)).reshape(shape)]
-        if self.missing.size:
-            sums.append((weighted @ self.present[rows].astype(x.dtype)).reshape(shape))
-        log_mixture = np.zeros(weights.pairs[0].size, x.dtype)
-        kernels.log_mixture_sums(x, weight, *weights.pairs, log_mixture)
+        sums = [weighted @ tile.x.T, weighted @ tile.square.T]
+        if self.gaps.size:
+            sums.append(weighted @ tile.present.T.astype(weighted.dtype))
+        log_mixture = np.zeros(weights.factors.size, weighted.dtype)
+        kernels.log_mixture_sums(tile.x, weight, *weights.pairs, log_mixture)
         joint = guesses = None
         if weights.links is not None:
-            joint = self._joint(rows, labels, weight, weights)
+            joint = self._joint(tile, labels, weight, weights)
         if weights.questions.order is not None:
-            values = np.where(self._is_observed(rows), x.T, np.nan)
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
             kernels.gaussian_guesses(
-                values,
-                *(array.astype(x.dtype) for array in weights.coefficients),
+                np.where(self._observed_cells(tile), tile.x, np.nan),
+                *(array.astype(weighted.dtype) for array in weights.coefficients),
                 labels.argmax(axis=0).astype(np.int8),
                 weight,
                 weights.questions.order,
                 *guesses,
             )
-        return Answers(tuple(s.astype(float) for s in sums), log_mixture.astype(float), joint, guesses)
+        return Answers(tuple(s.reshape(shape).astype(float) for s in sums), log_mixture.astype(float), joint, guesses)
 
     def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
         sums = answers.log_mixture
-        factors, columns = np.nonzero(alpha)
-        if self.missing.size:  # what the zeros in place of missing values have added
+        factors, columns = weights.factors, weights.pairs[0]
+        if self.gaps.size:  # what the zeros in place of missing values have added
             _, reference, constant, _, _ = weights.pairs
             sums = sums - (self.total - self.observed[columns]) * np.logaddexp.reduce([reference, *constant], axis=0)
         return np.bincount(factors, alpha[factors, columns] * sums, minlength=alpha.shape[0])
@@ -211,34 +225,34 @@ class Gaussian(Block):
         """I(Y_last : X | the factors before) from joint moments (Q, states, 3), the last factor fastest."""
         n_links = joint.shape[0]
         probability, parameters = self.joint_parameters(joint, columns)
-        grouped = [a.reshape(-1, n_states, n_links).swapaxes(0, 1) for a in (probability, *parameters)]
+        grouped = [a.reshape(-1, n_states, n_links).swapaxes(0, 1) for a in (probability, *parameters[:2])]
         before = grouped[0].sum(axis=0)
         weight = grouped[0] / np.where(before > 0, before, 1)
-        information = mixture_information(*(a.reshape(n_states, -1) for a in (weight, *grouped[1:])))
+        information = mixture_information(*(a.reshape(n_states, -1) for a in (weight, *grouped[1:])), self.values.dtype)
         return (before * information.reshape(before.shape)).sum(axis=0)
 
-    def log_ratio(self, rows: slice, joint: Joint) -> np.ndarray:
-        """log p(x_i | y_S) / p(x_i) of each sample for some columns, (states, T, Q); 0 where missing."""
-        x = self.values[rows][:, joint.columns].astype(float)
-        mean, variance = (array[:, None] for array in joint.parameters)
-        log_p = -0.5 * ((x - mean) ** 2 / variance + np.log(variance))
-        log_p -= logsumexp(log_p, axis=0, b=joint.probability[:, None])
-        return log_p * self._is_observed(rows).T[:, joint.columns]
+    def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
+        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
+        x = tile.x[joint.columns].astype(float)
+        mean, variance, log_variance = (array[:, :, None] for array in joint.parameters)
+        log_p = -0.5 * ((x - mean) ** 2 / variance + log_variance)
+        log_p -= logsumexp(log_p, axis=0, b=joint.probability[:, :, None])
+        return log_p * self._observed_cells(tile)[joint.columns]
 
-    def own_scores(self, rows: slice, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        """What each column adds to the scores of one factor, its own, (k - 1, T, n)."""
-        x = self.values[rows].astype(float)
+    def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
+        x = tile.x.astype(float)
         columns = np.arange(self.n_columns)
-        constant, linear, quadratic = (array[:, factors, columns][:, None] for array in weights.coefficients)
-        scores = alpha[factors, columns] * (constant + x * (linear + x * quadratic))
-        return scores * self._is_observed(rows).T
+        constant, linear, quadratic = (array[:, factors, columns][:, :, None] for array in weights.coefficients)
+        scores = alpha[factors, columns][:, None] * (constant + x * (linear + x * quadratic))
+        return scores * self._observed_cells(tile)
 
-    def tabulate(self, rows: slice, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
-        """Sums of 1, x, x^2 and |x| in each state of a label of each column's own (T, n): (4, k, n)."""
-        x = self.values[rows].astype(float)
-        weight = weight[:, None] * self._is_observed(rows).T
+    def tabulate(self, tile: Tile, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
+        """Sums of 1, x, x^2 and |x| in each state of a label of each column's own (n, T): (4, k, n)."""
+        x = tile.x.astype(float)
+        observed = self._observed_cells(tile) * weight
         powers = np.stack([np.ones_like(x), x, x * x, np.abs(x)])
-        return np.stack([(powers * (weight * (label == s))).sum(axis=1) for s in range(n_states)], axis=1)
+        return np.stack([(powers * (observed * (label == s))).sum(axis=2) for s in range(n_states)], axis=1)
 
     def independence(self, table: np.ndarray) -> np.ndarray:
         """Probability (n,) of such a table if the label says nothing: F tests for location and spread."""
@@ -251,30 +265,27 @@ class Gaussian(Block):
         centres = np.linspace(-1, 1, k) if k > 2 else np.array([-0.8, 0.8])
         parameters.mean[:, factor, column] = centres + rng.normal(scale=0.05, size=k)
         parameters.variance[:, factor, column] = 0.5
+        parameters.log_variance[:, factor, column] = np.log(0.5)
 
     def neutral(self, n_states: int, n_factors: int) -> Parameters:
         """Parameters that make no difference between states."""
         shape = (n_states, n_factors, self.n_columns)
-        return Parameters(np.zeros(shape), np.ones(shape))
+        return Parameters(np.zeros(shape), np.ones(shape), np.zeros(shape))
 
-    def features(self, rows: slice, columns: np.ndarray) -> list[np.ndarray]:
-        """Each column as features (T, 1) whose cross products measure dependence."""
-        x = self.values[rows].astype(float)
-        return [x[:, [i]] for i in columns]
+    def features(self, tile: Tile, columns: np.ndarray) -> list[np.ndarray]:
+        """Each column as features (1, T) whose cross products measure dependence."""
+        return [tile.x[[i]].astype(float) for i in columns]
 
-    def _is_observed(self, rows: slice) -> np.ndarray:
-        observed = np.ones((self.n_columns, rows.stop - rows.start), bool)
-        observed[self.missing] = self.present[rows].T
+    def _observed_cells(self, tile: Tile) -> np.ndarray:
+        observed = np.ones(tile.x.shape, bool)
+        observed[self.gaps] = tile.present
         return observed
 
-    def _joint(self, rows, labels, weight, weights):
+    def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> np.ndarray:
         columns, links = weights.columns, weights.links
-        x = self.values[rows]
-        own = weight[None]
-        if self.missing.size:
-            own = self._is_observed(rows)[columns] * weight
-        joint = np.zeros((columns.size, labels.shape[0] ** links.shape[0], 3), x.dtype)
-        kernels.joint_moments(np.ascontiguousarray(x.T[columns]), own, labels, links, joint)
+        own = self._observed_cells(tile)[columns] * weight if self.gaps.size else weight[None]
+        joint = np.zeros((columns.size, labels.shape[0] ** len(links), 3), tile.x.dtype)
+        kernels.joint_moments(tile.x, columns, own, labels, links, joint)
         return joint.astype(float)
 
 
@@ -283,7 +294,8 @@ def smoothed(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> Parameters:
     size = count + PRIOR_SAMPLES
     mean = x / size
     variance = (xx + PRIOR_SAMPLES) / size - mean * mean
-    return Parameters(mean, np.maximum(variance, VARIANCE_FLOOR))
+    variance = np.maximum(variance, VARIANCE_FLOOR)
+    return Parameters(mean, variance, np.log(variance))
 
 
 def variance_test(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> np.ndarray:
@@ -298,13 +310,13 @@ def variance_test(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> np.ndarra
     return np.where(testable, fdtrc(np.maximum(freedom, 1), np.maximum(rest, 1e-9), np.maximum(ratio, 0)), 1.0)
 
 
-def mixture_information(weight: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """I(Y:X) (P,) of Gaussian mixtures with weight, mean and variance (k, P)."""
-    information = np.empty(mean.shape[1])
-    nodes, node_weight = _hermite(15)
+def mixture_information(weight: np.ndarray, mean: np.ndarray, variance: np.ndarray, dtype) -> np.ndarray:
+    """I(Y:X) (P,) of Gaussian mixtures with weight, mean and variance (k, P), computed in dtype."""
+    information = np.empty(mean.shape[1], dtype)
     log_weight = np.log(np.maximum(weight, 1e-30))
-    kernels.mixture_information(log_weight, mean, 1 / variance, nodes, node_weight, information)
-    return information
+    mixture = (array.astype(dtype) for array in (log_weight, mean, 1 / variance, *_hermite(N_NODES)))
+    kernels.mixture_information(*mixture, information)
+    return information.astype(float)
 
 
 @lru_cache
