@@ -16,7 +16,7 @@ from hicorex.marginals import Categorical, Gaussian
 KINDS = ("gaussian", "rank", "categorical")
 MOST_CATEGORIES = 100_000
 # Tiles depend on the shape of the table alone, so that results do not depend on the threads.
-BLOCK_COLUMNS = 6000
+BLOCK_COLUMNS = 10000
 TILE_CELLS = 2**19
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000

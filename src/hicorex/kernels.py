@@ -69,18 +69,76 @@ def _add_log(total, z):
 
 
 @_jit
-def log_mixture_sums(x, weight, columns, reference, constant, linear, quadratic, out):
-    """Add sum_l weight_l log(exp(reference_p) + sum_s exp(c_sp + a_sp x + b_sp x^2)) to out (P,).
+def gaussian_estimates(x, square, total_x, total_square, count, prior_samples, floor, mean, variance):
+    """Mean and variance in each state from sums, as if ``prior_samples`` more had mean 0 and variance 1.
 
-    x (n, T) values; columns (P,) the column of each pair; reference (P,) stands for state 0;
-    constant, linear, quadratic (k - 1, P) for the others.
+    x, square (k - 1, J, n) sums in states 1 to k - 1; total_x, total_square (n,) in all states;
+    count (k, J, n) or (k, J, 1); mean and variance (k, J, n) are filled in.
+    """
+    n_states, n_factors, n = mean.shape
+    for j in range(n_factors):
+        for i in range(n):
+            rest_x, rest_square = total_x[i], total_square[i]
+            for s in range(n_states - 1, -1, -1):
+                own_x, own_square = rest_x, rest_square
+                if s > 0:
+                    own_x, own_square = x[s - 1, j, i], square[s - 1, j, i]
+                    rest_x -= own_x
+                    rest_square -= own_square
+                size = max(count[s, j, i if count.shape[2] > 1 else 0], 0.0) + prior_samples
+                centre = own_x / size
+                spread = max((own_square + prior_samples) / size - centre * centre, floor)
+                mean[s, j, i] = centre
+                variance[s, j, i] = spread
+
+
+@_jit
+def gaussian_ranks(mean, variance, log_variance, prior, out):
+    """Half the log of the variance that each factor explains of each column, at most H(Y_j): out (J, n)."""
+    n_states, n_factors, n = mean.shape
+    for j in range(n_factors):
+        entropy = 0.0
+        for s in range(n_states):
+            entropy -= prior[s, j] * math.log(prior[s, j])
+        for i in range(n):
+            centre = square = inside = 0.0
+            for s in range(n_states):
+                centre += prior[s, j] * mean[s, j, i]
+                square += prior[s, j] * (variance[s, j, i] + mean[s, j, i] * mean[s, j, i])
+                inside += prior[s, j] * log_variance[s, j, i]
+            out[j, i] = min(0.5 * (math.log(square - centre * centre) - inside), entropy)
+
+
+@_jit
+def gaussian_coefficients(mean, variance, log_variance, constant, linear, quadratic):
+    """log p(x | s) - log p(x | 0) = constant + linear x + quadratic x^2 for s > 0, (k - 1, J, n)."""
+    n_states, n_factors, n = mean.shape
+    for j in range(n_factors):
+        for i in range(n):
+            slope, bend = mean[0, j, i] / variance[0, j, i], 0.5 / variance[0, j, i]
+            level = 0.5 * (log_variance[0, j, i] + mean[0, j, i] * slope)
+            for s in range(1, n_states):
+                own = mean[s, j, i] / variance[s, j, i]
+                constant[s - 1, j, i] = level - 0.5 * (log_variance[s, j, i] + mean[s, j, i] * own)
+                linear[s - 1, j, i] = own - slope
+                quadratic[s - 1, j, i] = bend - 0.5 / variance[s, j, i]
+
+
+@_jit
+def log_mixture_sums(x, weight, alpha, log_prior, constant, linear, quadratic, out):
+    """Sums over samples of log(p_j(x_i) / p(x_i | y_j=0)) where alpha > 0, added to out (J, n).
+
+    x (n, T) values; weight (T,); log_prior (k, J); constant, linear, quadratic (k - 1, J, n).
     """
     total = np.empty(x.shape[1], x.dtype)
-    for p in range(columns.shape[0]):
-        total[:] = reference[p]
-        for s in range(constant.shape[0]):
-            _add_quadratic(x[columns[p]], constant[s, p], linear[s, p], quadratic[s, p], total)
-        out[p] += _dot(weight, total)
+    for j in range(alpha.shape[0]):
+        for i in range(alpha.shape[1]):
+            if alpha[j, i] > 0:
+                total[:] = log_prior[0, j]
+                for s in range(constant.shape[0]):
+                    level = log_prior[s + 1, j] + constant[s, j, i]
+                    _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
+                out[j, i] += _dot(weight, total)
 
 
 @_jit
@@ -105,35 +163,35 @@ def mixture_information(log_weight, mean, precision, nodes, node_weight, out):
     """
     n_states, n_pairs = mean.shape
     half = mean.dtype.type(0.5)
-    log_density = log_weight + half * np.log(precision)
+    deviation = 1 / np.sqrt(precision)
+    height = log_weight + half * np.log(precision)
     total = np.empty(CHUNK, mean.dtype)
     out[:] = 0
     for first in range(0, n_pairs, CHUNK):
-        own = slice(first, min(first + CHUNK, n_pairs))
+        last = min(first + CHUNK, n_pairs)
         for s in range(n_states):
-            weight = np.exp(log_weight[s, own])
-            deviation = 1 / np.sqrt(precision[s, own])
+            own_mean, own_deviation = mean[s, first:last], deviation[s, first:last]
+            own_height, weight = height[s, first:last], np.exp(log_weight[s, first:last])
             for q in range(nodes.shape[0]):
-                x = mean[s, own] + nodes[q] * deviation
-                height = log_density[s, own] - half * nodes[q] * nodes[q]
-                total[: x.size] = log_weight[s, own]
+                for p in range(last - first):
+                    total[p] = 0
                 for t in range(n_states):
                     if t != s:
-                        _add_density(
-                            x, height, mean[t, own], precision[t, own], log_density[t, own], log_weight[s, own], total
-                        )
-                _add_product(weight, -node_weight[q], total, out[own])
+                        other = mean[t, first:last], precision[t, first:last], height[t, first:last]
+                        _add_density(nodes[q], own_mean, own_deviation, own_height, *other, total)
+                _add_product(weight, node_weight[q], total, out[first:last])
+    entropy = -(np.exp(log_weight) * log_weight).sum(axis=0)
     for p in range(n_pairs):
-        out[p] = max(out[p], mean.dtype.type(0))
+        out[p] = max(entropy[p] - out[p], mean.dtype.type(0))
 
 
 @_jit
-def _add_density(x, height, mean, precision, log_density, log_weight, total):
-    """Add the density of another state, relative to the height of the own one."""
-    half = x.dtype.type(0.5)
-    for p in range(x.shape[0]):
-        away = x[p] - mean[p]
-        z = log_density[p] - half * away * away * precision[p] - height[p] + log_weight[p]
+def _add_density(node, own_mean, own_deviation, own_height, mean, precision, height, total):
+    """Add the density of another state at a node of the own one, relative to the own density there."""
+    half = total.dtype.type(0.5)
+    for p in range(own_mean.shape[0]):
+        away = own_mean[p] + node * own_deviation[p] - mean[p]
+        z = height[p] - own_height[p] - half * (away * away * precision[p] - node * node)
         total[p] = _add_log(total[p], z)
 
 
@@ -141,6 +199,54 @@ def _add_density(x, height, mean, precision, log_density, log_weight, total):
 def _add_product(a, scale, b, out):
     for p in range(out.shape[0]):
         out[p] += scale * a[p] * b[p]
+
+
+@_jit
+def categorical_estimates(count, total, marginal, offsets, prior_samples, p):
+    """Probabilities (count + prior_samples marginal) / (seen + prior_samples) in each state, 1 if never seen.
+
+    count (k - 1, J, F) in states 1 to k - 1; total (F,) in all states; marginal (F,), 0 for places of
+    missing values; offsets (n + 1,); p (k, J, F) is filled in.
+    """
+    n_states, n_factors, _ = p.shape
+    for j in range(n_factors):
+        for i in range(offsets.size - 1):
+            for s in range(n_states):
+                seen = prior_samples
+                for f in range(offsets[i], offsets[i + 1]):
+                    own = total[f]
+                    if s > 0:
+                        own = count[s - 1, j, f]
+                    else:
+                        for t in range(n_states - 1):
+                            own -= count[t, j, f]
+                    p[s, j, f] = max(own, 0.0)
+                    if marginal[f] > 0:
+                        seen += p[s, j, f]
+                for f in range(offsets[i], offsets[i + 1]):
+                    p[s, j, f] = (p[s, j, f] + prior_samples * marginal[f]) / seen if marginal[f] > 0 else 1.0
+
+
+@_jit
+def categorical_information(weight, p, log_p, is_category, offsets, out):
+    """sum_s w_s sum_v p_s(v) log(p_s(v) / sum_t w_t p_t(v)) of each column: out (G, n).
+
+    weight (k, G, n) or (k, G, 1); p, log_p (k, G, F); is_category (F,); offsets (n + 1,).
+    """
+    n_states, n_groups, _ = p.shape
+    for g in range(n_groups):
+        for i in range(offsets.size - 1):
+            at = i if weight.shape[2] > 1 else 0
+            total = 0.0
+            for f in range(offsets[i], offsets[i + 1]):
+                mixture = 0.0
+                for s in range(n_states):
+                    mixture += weight[s, g, at] * p[s, g, f]
+                if is_category[f] and mixture > 0:
+                    for s in range(n_states):
+                        total += weight[s, g, at] * p[s, g, f] * log_p[s, g, f]
+                    total -= mixture * math.log(mixture)
+            out[g, i] = max(total, 0.0)
 
 
 @_jit
@@ -173,47 +279,33 @@ def joint_moments(x, columns, weight, labels, links, out):
     """
     n_states, _, n_rows = labels.shape
     last = out.shape[1] // n_states**2
-    one, two, three = np.empty((3, n_rows), x.dtype)
+    ones = np.ones(n_rows, x.dtype)
     for q in range(columns.shape[0]):
         value = x[columns[q]]
         own = weight[min(q, weight.shape[0] - 1)]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         for s in range(n_states):
-            _multiply(own, labels[s, links[0, q]], one)
             for t in range(n_states):
-                _multiply(one, labels[t, links[1, q]], two)
-                cell = (s * n_states + t) * last
-                if not deep:
-                    _add_moments(value, two, out[q, cell])
-                    continue
-                for u in range(n_states):
-                    _multiply(two, labels[u, links[-1, q]], three)
-                    _add_moments(value, three, out[q, cell + u])
+                for u in range(n_states if deep else 1):
+                    third = labels[u, links[-1, q]] if deep else ones
+                    cell = out[q, (s * n_states + t) * last + u]
+                    _add_moments(value, own, labels[s, links[0, q]], labels[t, links[1, q]], third, cell)
 
 
 @_jit
-def _multiply(a, b, out):
-    for row in range(out.shape[0]):
-        out[row] = a[row] * b[row]
-
-
-@_jit
-def _add_moments(x, weight, out):
+def _add_moments(x, weight, first, second, third, out):
     total = x.dtype.type(0)
     linear = x.dtype.type(0)
     square = x.dtype.type(0)
-    if out.shape[0] == 2:
-        for row in range(x.shape[0]):
-            total += weight[row]
-            linear += weight[row] * x[row]
-    else:
-        for row in range(x.shape[0]):
-            total += weight[row]
-            linear += weight[row] * x[row]
-            square += weight[row] * x[row] * x[row]
-        out[2] += square
+    for row in range(x.shape[0]):
+        w = weight[row] * first[row] * second[row] * third[row]
+        total += w
+        linear += w * x[row]
+        square += w * x[row] * x[row]
     out[0] += total
     out[1] += linear
+    if out.shape[0] > 2:
+        out[2] += square
 
 
 @_jit
@@ -300,18 +392,26 @@ def categorical_guesses(codes, offsets, table, label, weight, order, right, firs
 
 
 @_jit
-def best_factors(score, depth):
-    """The depth factors of highest score (S, m, n) for each start and variable, best first: (S, depth, n)."""
+def best_factors(score, depth, least):
+    """The factors of highest score (S, m, n) for each start and variable, best first: (S, depth, n).
+
+    After the first, those whose score is not above least (n,) are -1.
+    """
     n_starts, n_factors, n = score.shape
-    best = np.empty((n_starts, depth, n), np.int32)
+    best = np.full((n_starts, depth, n), -1, np.int32)
     for start in range(n_starts):
         for i in range(n):
             for j in range(n_factors):
-                at = min(j, depth)
-                while at > 0 and score[start, j, i] > score[start, best[start, at - 1, i], i]:
+                at = depth
+                while at > 0 and (
+                    best[start, at - 1, i] < 0 or score[start, j, i] > score[start, best[start, at - 1, i], i]
+                ):
                     if at < depth:
                         best[start, at, i] = best[start, at - 1, i]
                     at -= 1
                 if at < depth:
                     best[start, at, i] = j
+            for d in range(1, depth):
+                if best[start, d, i] >= 0 and score[start, best[start, d, i], i] <= least[i]:
+                    best[start, d, i] = -1
     return best

@@ -110,20 +110,18 @@ def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> n
     """
     rank = _by_start(estimate.rank, n_starts)
     n_factors = rank.shape[1]
-    links = kernels.best_factors(rank, min(depth, n_factors))
-    information = np.take_along_axis(rank, links, axis=1)
-    weak = information <= _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
-    weak[:, 0] = False
-    weak = np.logical_or.accumulate(weak, axis=1)
-    if links.shape[1] == 1 or weak[:, 1].all():
-        return np.where(weak, -1, links)
-    if not block.rank_is_information:
-        start, d, column = np.nonzero(~weak & ~weak[:, 1:2])
-        factor = links[start, d, column] + n_factors * start
-        information[start, d, column] = block.information(*estimate[:2], factor, column)
-    information[weak] = -1
+    least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
+    links = kernels.best_factors(rank, min(depth, n_factors), least)
+    if block.rank_is_information or links.shape[1] == 1:
+        return links
+    start, column = np.nonzero(links[:, 1] >= 0)
+    several = links[start, :, column]
+    at, d = np.nonzero(several >= 0)
+    information = np.full(several.shape, -1.0)
+    information[at, d] = block.information(*estimate[:2], several[at, d] + n_factors * start[at], column[at])
     order = np.argsort(-information, axis=1, kind="stable")
-    return np.take_along_axis(np.where(weak, -1, links), order, axis=1)
+    links[start, :, column] = np.take_along_axis(several, order, axis=1)
+    return links
 
 
 def most_links(n_states: int) -> int:
@@ -134,10 +132,10 @@ def most_links(n_states: int) -> int:
 def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarray:
     """The factors that a variable belongs to, best first, (1, D, n), -1 after the last."""
     score = np.where(alpha > 0, estimate.rank, -1)[None]
-    links = kernels.best_factors(score, min(len(alpha), most_links(len(estimate.prior))))
-    known = np.take_along_axis(score, links, axis=1)
-    known[:, 1:] -= _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
-    return np.where(np.logical_or.accumulate(known < 0, axis=1), -1, links)
+    least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
+    links = kernels.best_factors(score, min(len(alpha), most_links(len(estimate.prior))), least)
+    links[:, 0][~alpha.any(axis=0)[None]] = -1
+    return links
 
 
 def first_factors(joint: np.ndarray, n_states: int, depth: int, kept: int) -> np.ndarray:
@@ -154,8 +152,10 @@ def _by_start(factors: np.ndarray, n_starts: int) -> np.ndarray:
 def _spread(links: np.ndarray, share: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """The shares (S, D, n) of the linked factors as alpha (J, n)."""
     alpha = np.zeros((len(links), shape[0] // len(links), shape[1]))
-    start, depth, column = np.nonzero(links >= 0)
-    alpha[start, links[start, depth, column], column] = share[start, depth, column]
+    np.put_along_axis(alpha, links[:, :1], share[:, :1], axis=1)
+    for d in range(1, links.shape[1]):
+        start, column = np.nonzero(share[:, d])
+        alpha[start, links[start, d, column], column] = share[start, d, column]
     return alpha.reshape(shape)
 
 

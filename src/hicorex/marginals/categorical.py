@@ -6,15 +6,16 @@ import numpy as np
 from scipy.special import chdtrc
 
 from hicorex import kernels
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, all_states, linked
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked
 
 # Dependence between columns is measured on their most frequent categories; the rest count as one.
 MOST_FEATURES = 8
 
 
 class Parameters(NamedTuple):
-    """log p(x_i = v | y_j = s) for every category of every column, (k, J, F); 0 for missing values."""
+    """p(x_i = v | y_j = s) and its logarithm for every category of every column, (k, J, F); 1 for missing values."""
 
+    p: np.ndarray
     log_p: np.ndarray
 
 
@@ -27,7 +28,7 @@ class Weights(NamedTuple):
     log_odds: np.ndarray
     guess: np.ndarray | None
     questions: Questions
-    columns: np.ndarray | None
+    columns: np.ndarray
     links: np.ndarray | None
 
 
@@ -83,12 +84,14 @@ class Categorical(Block):
 
     def estimate(self, sums, label_count: np.ndarray) -> Parameters:
         """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
+        count = sums[0]
         if self.binary:
-            ones = all_states(sums[0], self.totals[0][1::3])
-            count = np.stack([label_count[:, :, None] - ones, ones, 0 * ones], axis=-1).reshape(*ones.shape[:2], -1)
-        else:
-            count = all_states(sums[0], self.totals[0])
-        return Parameters(self._log_probability(np.maximum(count, 0), self.totals[0], self.offsets[:-1]))
+            count = np.zeros((*sums[0].shape[:2], self.offsets[-1]))
+            count[..., 1::3] = sums[0]
+            count[..., ::3] = label_count[1:, :, None] - sums[0]
+        p = np.empty((*label_count.shape, self.offsets[-1]))
+        kernels.categorical_estimates(count, self.totals[0], self._marginal, self.offsets, PRIOR_SAMPLES, p)
+        return self._with_log(p)
 
     def log_odds(self, parameters: Parameters) -> np.ndarray:
         """log p(v | y=s) - log p(v | y=0), (k - 1, J, F)."""
@@ -96,7 +99,9 @@ class Categorical(Block):
 
     def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i), (J, n)."""
-        return _information(prior[:, :, None], parameters.log_p, self.is_category, self.offsets[:-1])
+        information = np.empty((prior.shape[1], self.n_columns))
+        kernels.categorical_information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
+        return information
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
         """I(Y_j:X_i) of some pairs of factor and column."""
@@ -105,7 +110,7 @@ class Categorical(Block):
     def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
         log_odds = self.log_odds(parameters)
-        mixture = np.log((prior[:, :, None] * np.exp(np.concatenate([log_odds[:1] * 0, log_odds]))).sum(axis=0))
+        mixture = np.log((prior[:, :, None] * parameters.p).sum(axis=0)) - parameters.log_p[0]
         constant = np.zeros((log_odds.shape[0] * alpha.shape[0], 1), self.dtype)
         if self.binary:
             zero, one = log_odds[..., ::3], log_odds[..., 1::3]
@@ -117,7 +122,7 @@ class Categorical(Block):
         guess = None
         if questions.order is not None:
             guess = np.where(self.is_category, parameters.log_p.argmax(axis=0), -1).astype(np.int8)
-        columns = links = None
+        columns, links = np.empty(0, int), None
         if questions.links is not None:
             _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
         log_mixture = mixture * alpha[:, self.column_of] * self.is_category
@@ -164,7 +169,8 @@ class Categorical(Block):
     def of_pairs(self, parameters: Parameters, factors: np.ndarray, columns: np.ndarray) -> Parameters:
         """The parameters (k, F_Q) of pairs of factor and column."""
         entries, _ = self._entries(columns)
-        return Parameters(parameters.log_p[:, np.repeat(factors, self.sizes[columns] + 1), entries])
+        factors = np.repeat(factors, self.sizes[columns] + 1)
+        return Parameters(*(array[:, factors, entries] for array in parameters))
 
     def of_columns(self, joint: np.ndarray, columns: np.ndarray, own: np.ndarray) -> np.ndarray:
         """The joint sums of some of the linked columns."""
@@ -172,28 +178,29 @@ class Categorical(Block):
 
     def parameters_of(self, joint: Joint, own: np.ndarray) -> Parameters:
         """The parameters of some of the columns of a joint."""
-        return Parameters(joint.parameters.log_p[:, np.repeat(own, self.sizes[joint.columns] + 1)])
+        entries = np.repeat(own, self.sizes[joint.columns] + 1)
+        return Parameters(*(array[:, entries] for array in joint.parameters))
 
     def joint_parameters(self, joint: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, Parameters]:
         """Probabilities (states, Q) and parameters (states, F_Q) of the joint states of some columns."""
         entries, offsets = self._entries(columns)
         count = np.maximum(joint.T, 0)
-        observed = count * self.is_category[entries]
-        seen = np.add.reduceat(observed, offsets, axis=1)
-        parameters = Parameters(self._log_probability(count, self.totals[0][entries], offsets, entries))
-        return seen / seen.sum(axis=0), parameters
+        seen = np.add.reduceat(count * self.is_category[entries], offsets[:-1], axis=1)
+        p = np.empty((len(count), 1, entries.size))
+        marginal = self._marginal[entries]
+        kernels.categorical_estimates(count[1:, None], count.sum(axis=0), marginal, offsets, PRIOR_SAMPLES, p)
+        return seen / seen.sum(axis=0), self._with_log(p[:, 0])
 
     def conditional_information(self, joint, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before) from joint counts (F_Q, states), the last factor fastest."""
         entries, offsets = self._entries(columns)
-        probability, (log_p,) = self.joint_parameters(joint, columns)
-        group = (-1, n_states)
-        probability = probability.reshape(*group, columns.size).swapaxes(0, 1)
-        log_p = log_p.reshape(*group, entries.size).swapaxes(0, 1)
+        probability, parameters = self.joint_parameters(joint, columns)
+        probability = probability.reshape(-1, n_states, columns.size).swapaxes(0, 1)
+        parameters = Parameters(*(a.reshape(-1, n_states, entries.size).swapaxes(0, 1) for a in parameters))
         before = probability.sum(axis=0)
         weight = probability / np.where(before > 0, before, 1)
-        own = np.repeat(np.arange(columns.size), self.sizes[columns] + 1)
-        information = _information(weight[:, :, own], log_p, self.is_category[entries], offsets)
+        information = np.empty(before.shape)
+        kernels.categorical_information(weight, *parameters, self.is_category[entries], offsets, information)
         return (before * information).sum(axis=0)
 
     def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
@@ -201,9 +208,9 @@ class Categorical(Block):
         entries, offsets = self._entries(joint.columns)
         own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
         log_p = joint.parameters.log_p
-        mixture = np.log((joint.probability[:, own] * np.exp(log_p)).sum(axis=0))
+        mixture = np.log((joint.probability[:, own] * joint.parameters.p).sum(axis=0))
         table = (log_p - mixture) * self.is_category[entries]
-        return table[:, offsets[:, None] + tile.codes[joint.columns]]
+        return table[:, offsets[:-1, None] + tile.codes[joint.columns]]
 
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
@@ -237,12 +244,15 @@ class Categorical(Block):
         first = self.offsets[column]
         odds = rng.normal(scale=0.1, size=(k, size))
         odds[np.arange(size) % k, rng.permutation(size)] += 2
-        parameters.log_p[:, factor, first : first + size] = odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
+        own = slice(first, first + size)
+        parameters.p[:, factor, own] = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+        parameters.log_p[:, factor, own] = np.log(parameters.p[:, factor, own])
 
     def neutral(self, n_states: int, n_factors: int) -> Parameters:
         """Parameters that make no difference between states."""
         size = np.where(self.is_category, self.sizes[self.column_of], 1)
-        return Parameters(np.tile(-np.log(size), (n_states, n_factors, 1)))
+        p = np.tile(1 / size, (n_states, n_factors, 1))
+        return Parameters(p, np.log(p))
 
     def features(self, tile: Tile, columns: np.ndarray) -> list[np.ndarray]:
         """Each column as indicators (at most MOST_FEATURES, T) of its categories."""
@@ -253,25 +263,24 @@ class Categorical(Block):
         """Where each cell's category lies among all F, (n, T)."""
         return self.offsets[:-1, None] + tile.codes.astype(np.intp)
 
-    def _log_probability(self, count, total, offsets, entries=slice(None)) -> np.ndarray:
-        """log of (count + lambda p_v) / (seen + lambda), 0 where a category was never seen."""
-        is_category = self.is_category[entries] & (total > 0)
-        width = np.diff(np.append(offsets, total.size))
-        total = total * is_category
-        marginal = total / np.repeat(np.maximum(np.add.reduceat(total, offsets), 1e-300), width)
-        seen = np.repeat(np.add.reduceat(count * is_category, offsets, axis=-1), width, axis=-1)
-        probability = (count + PRIOR_SAMPLES * marginal) / (seen + PRIOR_SAMPLES)
-        return np.log(np.where(is_category, probability, 1))
+    @property
+    def _marginal(self) -> np.ndarray:
+        """The share of each category in its column, 0 for missing values, (F,)."""
+        return self.totals[0] * self.is_category / np.maximum(self.observed, 1e-300)[self.column_of]
+
+    def _with_log(self, p: np.ndarray) -> Parameters:
+        # Logarithms in single precision are many times faster.
+        return Parameters(p, np.log(p.astype(self.dtype)).astype(float))
 
     def _entries(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the categories of some columns lie among all F, and where each column's begin there."""
+        """Where the categories of some columns lie among all F, and where each column's begin and end there."""
         width = self.sizes[columns] + 1
         offsets = np.concatenate([[0], np.cumsum(width)])
-        entries = np.arange(offsets[-1]) + np.repeat(self.offsets[columns] - offsets[:-1], width)
-        return entries, offsets[:-1]
+        return np.arange(offsets[-1]) + np.repeat(self.offsets[columns] - offsets[:-1], width), offsets
 
     def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> np.ndarray:
         columns, links = weights.columns, weights.links
+        assert links is not None
         n_joint = labels.shape[0] ** len(links)
         if tile.x is not None:
             moments = np.zeros((columns.size, n_joint, 2), self.dtype)
@@ -288,11 +297,3 @@ def _chi_square(count: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Pearson's statistic of each column of counts (k, ...) against the shares of the states."""
     expected = count.sum(axis=0) * share
     return ((count - expected) ** 2 / np.where(expected > 0, expected, 1)).sum(axis=0)
-
-
-def _information(weight, log_p, is_category, offsets) -> np.ndarray:
-    """sum_s w_s sum_v p_s(v) log(p_s(v) / sum_t w_t p_t(v)) for each column; states on axis 0, F last."""
-    p = np.exp(log_p) * is_category
-    mixture = (weight * p).sum(axis=0)
-    terms = (weight * p * (log_p - np.log(np.where(mixture > 0, mixture, 1)))).sum(axis=0)
-    return np.maximum(np.add.reduceat(terms, offsets, axis=-1), 0)

@@ -1,7 +1,7 @@
 """Gaussian marginals p(x_i | y_j) on standardised columns."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import fdtrc, logsumexp
@@ -38,11 +38,11 @@ class Weights(NamedTuple):
     quadratic: np.ndarray
     constant: np.ndarray
     constant_if_observed: np.ndarray
-    factors: np.ndarray
-    pairs: tuple[np.ndarray, ...]
+    alpha: np.ndarray
+    log_prior: np.ndarray
     coefficients: Coefficients
     questions: Questions
-    columns: np.ndarray | None
+    columns: np.ndarray
     links: np.ndarray | None
 
 
@@ -93,31 +93,31 @@ class Gaussian(Block):
 
     def estimate(self, sums, label_count: np.ndarray) -> Parameters:
         """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
-        total_x, total_xx, total_count = self.totals
-        x = all_states(sums[0], total_x)
-        xx = all_states(sums[1], total_xx)
+        total_x, total_square, total_count = self.totals
         count = label_count[:, :, None]
         if self.gaps.size:
             count = np.repeat(count, self.n_columns, axis=2)
             count[:, :, self.gaps] = all_states(sums[2], total_count[self.gaps])
-        return smoothed(np.maximum(count, 0), x, xx)
+        shape = (*label_count.shape, self.n_columns)
+        mean, variance = np.empty(shape), np.empty(shape)
+        kernels.gaussian_estimates(
+            sums[0], sums[1], total_x, total_square, count, PRIOR_SAMPLES, VARIANCE_FLOOR, mean, variance
+        )
+        # Logarithms in single precision are many times faster.
+        return Parameters(mean, variance, np.log(variance.astype(self.values.dtype)).astype(float))
 
     def log_odds(self, parameters: Parameters) -> Coefficients:
         """Coefficients of log p(x | y=s) - log p(x | y=0)."""
-        precision = 1 / parameters.variance
-        linear = parameters.mean * precision
-        constant = -0.5 * (parameters.log_variance + parameters.mean * linear)
-        return Coefficients(constant[1:] - constant[0], linear[1:] - linear[0], -0.5 * (precision[1:] - precision[0]))
+        n_states, *shape = parameters.mean.shape
+        coefficients = Coefficients(*(np.empty((n_states - 1, *shape), self.values.dtype) for _ in range(3)))
+        kernels.gaussian_coefficients(*parameters, *coefficients)
+        return coefficients
 
     def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """A stand-in (J, n) in closed form for I(Y_j:X_i): the log of the variance explained, at most H(Y_j)."""
-        mean, variance, log_variance = parameters
-        weight = prior[:, :, None]
-        centre = (weight * mean).sum(axis=0)
-        whole = (weight * (variance + mean * mean)).sum(axis=0) - centre * centre
-        explained = 0.5 * (np.log(whole) - (weight * log_variance).sum(axis=0))
-        entropy = -(prior * np.log(prior)).sum(axis=0)
-        return np.minimum(explained, entropy[:, None])
+        rank = np.empty(parameters.mean.shape[1:])
+        kernels.gaussian_ranks(*parameters, prior, rank)
+        return rank
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
         """I(Y_j:X_i) of the mixtures of some pairs of factor and column."""
@@ -128,25 +128,24 @@ class Gaussian(Block):
         """Parameters, structure and questions in the form that a pass over tiles uses."""
         dtype = self.values.dtype
         coefficients = self.log_odds(parameters)
-        linear = (coefficients.linear * alpha).astype(dtype)
-        quadratic = (coefficients.quadratic * alpha).astype(dtype)
-        constant = coefficients.constant * alpha
-        if_observed = constant[:, :, self.gaps].astype(dtype)
-        complete = constant.sum(axis=2) - constant[:, :, self.gaps].sum(axis=2)
-        factors, columns = np.nonzero(alpha)
-        log_prior = np.log(prior[:, factors])
-        pairs = (
-            columns,
-            log_prior[0].astype(dtype),
-            (coefficients.constant[:, factors, columns] + log_prior[1:]).astype(dtype),
-            coefficients.linear[:, factors, columns].astype(dtype),
-            coefficients.quadratic[:, factors, columns].astype(dtype),
-        )
-        link_columns = links = None
+        share = alpha.astype(dtype)
+        constant = coefficients.constant * share
+        if_observed = constant[:, :, self.gaps]
+        complete = constant.sum(axis=2, dtype=float) - if_observed.sum(axis=2, dtype=float)
+        columns, links = np.empty(0, int), None
         if questions.links is not None:
-            _, link_columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
+            _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
         return Weights(
-            linear, quadratic, complete, if_observed, factors, pairs, coefficients, questions, link_columns, links
+            coefficients.linear * share,
+            coefficients.quadratic * share,
+            complete.reshape(-1, 1).astype(dtype),
+            if_observed,
+            alpha,
+            np.log(prior).astype(dtype),
+            coefficients,
+            questions,
+            columns,
+            links,
         )
 
     def scores(self, tile: Tile, weights: Weights) -> np.ndarray:
@@ -156,18 +155,18 @@ class Gaussian(Block):
         scores += weights.quadratic.reshape(flat) @ tile.square
         if self.gaps.size:
             scores += weights.constant_if_observed.reshape(-1, self.gaps.size) @ tile.present.astype(scores.dtype)
-        scores += weights.constant.reshape(-1, 1).astype(scores.dtype)
+        scores += weights.constant
         return scores
 
     def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        columns, reference, constant, linear, quadratic = weights.pairs
         log_mixture = np.zeros((alpha.shape[0], tile.x.shape[1]))
         observed = self._observed_cells(tile)
-        for pair, (j, i) in enumerate(zip(weights.factors, columns, strict=True)):
-            x, z = tile.x[i], reference[pair]
-            for s in range(len(constant)):
-                z = np.logaddexp(z, constant[s, pair] + x * (linear[s, pair] + x * quadratic[s, pair]))
+        for j, i in zip(*np.nonzero(alpha), strict=True):
+            x, z = tile.x[i], weights.log_prior[0, j]
+            for s, (constant, linear, quadratic) in enumerate(zip(*weights.coefficients, strict=True)):
+                level = weights.log_prior[s + 1, j] + constant[j, i]
+                z = np.logaddexp(z, level + x * (linear[j, i] + x * quadratic[j, i]))
             log_mixture[j] += alpha[j, i] * z * observed[i]
         return log_mixture
 
@@ -178,8 +177,8 @@ class Gaussian(Block):
         sums = [weighted @ tile.x.T, weighted @ tile.square.T]
         if self.gaps.size:
             sums.append(weighted @ tile.present.T.astype(weighted.dtype))
-        log_mixture = np.zeros(weights.factors.size, weighted.dtype)
-        kernels.log_mixture_sums(tile.x, weight, *weights.pairs, log_mixture)
+        log_mixture = np.zeros((labels.shape[1], self.n_columns), weighted.dtype)
+        kernels.log_mixture_sums(tile.x, weight, weights.alpha, weights.log_prior, *weights.coefficients, log_mixture)
         joint = guesses = None
         if weights.links is not None:
             joint = self._joint(tile, labels, weight, weights)
@@ -187,7 +186,7 @@ class Gaussian(Block):
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
             kernels.gaussian_guesses(
                 np.where(self._observed_cells(tile), tile.x, np.nan),
-                *(array.astype(weighted.dtype) for array in weights.coefficients),
+                *weights.coefficients,
                 labels.argmax(axis=0).astype(np.int8),
                 weight,
                 weights.questions.order,
@@ -198,11 +197,15 @@ class Gaussian(Block):
     def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
         sums = answers.log_mixture
-        factors, columns = weights.factors, weights.pairs[0]
         if self.gaps.size:  # what the zeros in place of missing values have added
-            _, reference, constant, _, _ = weights.pairs
-            sums = sums - (self.total - self.observed[columns]) * np.logaddexp.reduce([reference, *constant], axis=0)
-        return np.bincount(factors, alpha[factors, columns] * sums, minlength=alpha.shape[0])
+            zeros = np.concatenate(
+                [
+                    weights.log_prior[:1, :, None] + 0 * alpha,
+                    weights.log_prior[1:, :, None] + weights.coefficients.constant,
+                ]
+            )
+            sums = sums - (self.total - self.observed) * np.logaddexp.reduce(zeros, axis=0)
+        return (alpha * sums).sum(axis=1)
 
     def of_pairs(self, parameters: Parameters, factors: np.ndarray, columns: np.ndarray) -> Parameters:
         """The parameters (k, Q) of pairs of factor and column."""
@@ -283,6 +286,7 @@ class Gaussian(Block):
 
     def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> np.ndarray:
         columns, links = weights.columns, weights.links
+        assert links is not None
         own = self._observed_cells(tile)[columns] * weight if self.gaps.size else weight[None]
         joint = np.zeros((columns.size, labels.shape[0] ** len(links), 3), tile.x.dtype)
         kernels.joint_moments(tile.x, columns, own, labels, links, joint)
@@ -310,7 +314,7 @@ def variance_test(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> np.ndarra
     return np.where(testable, fdtrc(np.maximum(freedom, 1), np.maximum(rest, 1e-9), np.maximum(ratio, 0)), 1.0)
 
 
-def mixture_information(weight: np.ndarray, mean: np.ndarray, variance: np.ndarray, dtype) -> np.ndarray:
+def mixture_information(weight: np.ndarray, mean: np.ndarray, variance: np.ndarray, dtype: Any) -> np.ndarray:
     """I(Y:X) (P,) of Gaussian mixtures with weight, mean and variance (k, P), computed in dtype."""
     information = np.empty(mean.shape[1], dtype)
     log_weight = np.log(np.maximum(weight, 1e-30))
