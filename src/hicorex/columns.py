@@ -323,8 +323,9 @@ def _column_index(table: Columns, key: Any) -> int:
 
 
 def _chunks(columns: np.ndarray) -> list[np.ndarray]:
-    """Columns in parts of about equal size, at most BLOCK_COLUMNS."""
-    return np.array_split(columns, -(-columns.size // BLOCK_COLUMNS)) if columns.size else []
+    """Columns in parts of equal size: few, since each costs time of its own, but more than one for two threads."""
+    n_parts = max(-(-columns.size // BLOCK_COLUMNS), 2 if columns.size >= 1000 else 1)
+    return np.array_split(columns, n_parts) if columns.size else []
 
 
 def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

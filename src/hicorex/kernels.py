@@ -125,6 +125,38 @@ def gaussian_coefficients(mean, variance, log_variance, constant, linear, quadra
 
 
 @_jit
+def quadratic_scores(x, linear, quadratic, out):
+    """Add linear @ x + quadratic @ x^2 to out (C, T): x (n, T), coefficients (C, n). For few rows C."""
+    for i in range(x.shape[0]):
+        for c in range(out.shape[0]):
+            _add_parabola(x[i], linear[c, i], quadratic[c, i], out[c])
+
+
+@_jit
+def _add_parabola(x, linear, quadratic, out):
+    for row in range(x.shape[0]):
+        out[row] += x[row] * (linear + quadratic * x[row])
+
+
+@_jit
+def moment_sums(x, labels, linear, square):
+    """Sums of x and x^2 under labels (C, T), into linear and square (C, n): x (n, T). For few rows C."""
+    for i in range(x.shape[0]):
+        for c in range(labels.shape[0]):
+            linear[c, i], square[c, i] = _two_moments(x[i], labels[c])
+
+
+@_jit
+def _two_moments(x, weight):
+    linear = square = x.dtype.type(0)
+    for row in range(x.shape[0]):
+        product = weight[row] * x[row]
+        linear += product
+        square += product * x[row]
+    return linear, square
+
+
+@_jit
 def log_mixture_sums(x, weight, alpha, log_prior, constant, linear, quadratic, out):
     """Sums over samples of log(p_j(x_i) / p(x_i | y_j=0)) where alpha > 0, added to out (J, n).
 
@@ -135,10 +167,11 @@ def log_mixture_sums(x, weight, alpha, log_prior, constant, linear, quadratic, o
         for i in range(alpha.shape[1]):
             if alpha[j, i] > 0:
                 total[:] = log_prior[0, j]
-                for s in range(constant.shape[0]):
+                for s in range(constant.shape[0] - 1):
                     level = log_prior[s + 1, j] + constant[s, j, i]
                     _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
-                out[j, i] += _dot(weight, total)
+                level = log_prior[-1, j] + constant[-1, j, i]
+                out[j, i] += _sum_with_last(x[i], level, linear[-1, j, i], quadratic[-1, j, i], total, weight)
 
 
 @_jit
@@ -148,11 +181,12 @@ def _add_quadratic(x, constant, linear, quadratic, total):
 
 
 @_jit
-def _dot(a, b):
-    total = a.dtype.type(0)
-    for row in range(a.shape[0]):
-        total += a[row] * b[row]
-    return total
+def _sum_with_last(x, constant, linear, quadratic, total, weight):
+    """The weighted sum after the last state is added, which need not be stored."""
+    result = x.dtype.type(0)
+    for row in range(x.shape[0]):
+        result += weight[row] * _add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
+    return result
 
 
 @_jit
@@ -223,8 +257,9 @@ def categorical_estimates(count, total, marginal, offsets, prior_samples, p):
                     p[s, j, f] = max(own, 0.0)
                     if marginal[f] > 0:
                         seen += p[s, j, f]
+                scale = 1 / seen
                 for f in range(offsets[i], offsets[i + 1]):
-                    p[s, j, f] = (p[s, j, f] + prior_samples * marginal[f]) / seen if marginal[f] > 0 else 1.0
+                    p[s, j, f] = (p[s, j, f] + prior_samples * marginal[f]) * scale if marginal[f] > 0 else 1.0
 
 
 @_jit
@@ -284,6 +319,9 @@ def joint_moments(x, columns, weight, labels, links, out):
         value = x[columns[q]]
         own = weight[min(q, weight.shape[0] - 1)]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
+        if n_states == 2 and not deep:
+            _add_moments_of_two(value, own, labels[1, links[0, q]], labels[1, links[1, q]], out[q, ::last])
+            continue
         for s in range(n_states):
             for t in range(n_states):
                 for u in range(n_states if deep else 1):
@@ -306,6 +344,37 @@ def _add_moments(x, weight, first, second, third, out):
     out[1] += linear
     if out.shape[0] > 2:
         out[2] += square
+
+
+@_jit
+def _add_moments_of_two(x, weight, first, second, out):
+    """The commonest case in one loop: two factors of two states, from their probabilities of state 1."""
+    zero = x.dtype.type(0)
+    n = n_a = n_b = n_ab = x_n = x_a = x_b = x_ab = xx_n = xx_a = xx_b = xx_ab = zero
+    for row in range(x.shape[0]):
+        w, v = weight[row], x[row]
+        a, b = w * first[row], w * second[row]
+        ab = a * second[row]
+        n += w
+        n_a += a
+        n_b += b
+        n_ab += ab
+        x_n += w * v
+        x_a += a * v
+        x_b += b * v
+        x_ab += ab * v
+        if out.shape[1] > 2:
+            xx_n += w * v * v
+            xx_a += a * v * v
+            xx_b += b * v * v
+            xx_ab += ab * v * v
+    sums = ((n, n_a, n_b, n_ab), (x_n, x_a, x_b, x_ab), (xx_n, xx_a, xx_b, xx_ab))
+    for moment in range(out.shape[1]):
+        whole, only_a, only_b, both = sums[moment]
+        out[0, moment] += whole - only_a - only_b + both
+        out[1, moment] += only_b - both
+        out[2, moment] += only_a - both
+        out[3, moment] += both
 
 
 @_jit

@@ -25,7 +25,7 @@ class Tree:
 
     def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
         """1 for the best factor."""
-        first = best_links(block, estimate, n_starts, 2)[:, :1]
+        first = _most_informative(block, estimate, n_starts)
         return _spread(first, np.ones(first.shape), estimate.rank.shape) * block.informative
 
 
@@ -47,7 +47,7 @@ class Overlap(Tree):
 class Unique(Tree):
     """The share of a factor's information about a variable that better factors do not have (eq:alpha).
 
-    For each variable the factors are taken in falling order of I(Y_j:X_i), to a small depth, and
+    For each variable the factors are taken in falling order of what they know of it, to a small depth, and
     alpha_ij = min(1, I(Y_j:X_i | those before) / I(Y_j:X_i)), measured on the joint states of the
     factors, less its bias, and 0 where not significant.
     """
@@ -69,7 +69,7 @@ class Unique(Tree):
         """Shares of unique information."""
         links = questions.links
         if links is None:
-            links = best_links(block, estimate, n_starts, 2)[:, :1]
+            links = _most_informative(block, estimate, n_starts)
         n_states = len(estimate.prior)
         share = np.zeros(links.shape)
         known = np.take_along_axis(_by_start(estimate.rank, n_starts), links[:, :1], axis=1)[:, 0]
@@ -94,7 +94,7 @@ class Unique(Tree):
             )
             joint_freedom = freedom * n_states**d
             adds &= unique > _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns]
-            known = block.information(*estimate[:2], np.maximum(factors[d], 0), columns)
+            known = _known(block, estimate, np.maximum(factors[d], 0), columns)
             ratio = (unique - joint_freedom / (2 * observed)) / np.maximum(known - freedom / (2 * observed), 1e-12)
             share[start, d, columns] = np.where(adds, np.clip(ratio, 0, 1), 0)
 
@@ -103,25 +103,32 @@ RULES = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
 
 
 def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> np.ndarray:
-    """The best factors of each variable, best first, (S, D, n), counted within their start.
+    """The best factors of each variable by rank, best first, (S, D, n), counted within their start.
 
-    Candidates come in the order of ``rank``; those that carry significant information are then put
-    in the order of their exact information. Insignificant ones after the first are -1.
+    Insignificant ones after the first are -1.
     """
     rank = _by_start(estimate.rank, n_starts)
-    n_factors = rank.shape[1]
     least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
-    links = kernels.best_factors(rank, min(depth, n_factors), least)
-    if block.rank_is_information or links.shape[1] == 1:
-        return links
-    start, column = np.nonzero(links[:, 1] >= 0)
-    several = links[start, :, column]
-    at, d = np.nonzero(several >= 0)
-    information = np.full(several.shape, -1.0)
-    information[at, d] = block.information(*estimate[:2], several[at, d] + n_factors * start[at], column[at])
-    order = np.argsort(-information, axis=1, kind="stable")
-    links[start, :, column] = np.take_along_axis(several, order, axis=1)
-    return links
+    return kernels.best_factors(rank, min(depth, rank.shape[1]), least)
+
+
+def _most_informative(block: Block, estimate: Estimate, n_starts: int) -> np.ndarray:
+    """The factor that knows most about each variable, (S, 1, n): the better of the two best by rank."""
+    links = best_links(block, estimate, n_starts, 2)
+    if not block.rank_is_information and links.shape[1] > 1:
+        start, column = np.nonzero(links[:, 1] >= 0)
+        first, second = links[start, :, column].T
+        offset = len(estimate.rank) // n_starts * start
+        other = _known(block, estimate, first + offset, column) < _known(block, estimate, second + offset, column)
+        links[start, 0, column] = np.where(other, second, first)
+    return links[:, :1]
+
+
+def _known(block: Block, estimate: Estimate, factors: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """I(Y_j:X_i) of pairs of factor and column."""
+    if block.rank_is_information:
+        return estimate.rank[factors, columns]
+    return block.information(*estimate[:2], factors, columns)
 
 
 def most_links(n_states: int) -> int:
@@ -134,7 +141,7 @@ def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarra
     score = np.where(alpha > 0, estimate.rank, -1)[None]
     least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
     links = kernels.best_factors(score, min(len(alpha), most_links(len(estimate.prior))), least)
-    links[:, 0][~alpha.any(axis=0)[None]] = -1
+    links[:, 0, ~(alpha > 0).any(axis=0)] = -1
     return links
 
 

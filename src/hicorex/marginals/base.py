@@ -202,10 +202,12 @@ class Answers(NamedTuple):
 def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where some start links a variable to two factors or more.
 
-    Returns the starts (Q,), the columns (Q,) and the links (D, Q) with the factors counted over all starts.
+    Returns the starts (Q,), the columns (Q,) and the links (D, Q), to the depth of the deepest, with
+    the factors counted over all starts.
     """
     start, column = np.nonzero(links[:, 1] >= 0)
     local = links[start, :, column].T
+    local = local[: max(2, int((local >= 0).any(axis=1).sum()))]
     return start, column, np.ascontiguousarray(np.where(local < 0, -1, local + n_factors * start))
 
 

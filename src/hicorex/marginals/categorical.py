@@ -1,5 +1,6 @@
 """Categorical marginals p(x_i | y_j): tables of probabilities."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +33,17 @@ class Weights(NamedTuple):
     links: np.ndarray | None
 
 
-class Tile(NamedTuple):
-    """Some samples of a block: codes (n, T), and as numbers if the block is binary."""
+class Tile:
+    """Some samples of a block: codes (n, T), and x, the same as numbers, if the block is binary."""
 
-    codes: np.ndarray
-    x: np.ndarray | None
+    def __init__(self, codes: np.ndarray, x: np.ndarray | None):
+        self._codes = codes
+        self.x = x
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The codes, column after column."""
+        return np.ascontiguousarray(self._codes)
 
 
 class Categorical(Block):
@@ -69,7 +76,7 @@ class Categorical(Block):
 
     def tile(self, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
-        codes = np.ascontiguousarray(self.codes[:, rows])
+        codes = self.codes[:, rows]
         return Tile(codes, codes.astype(self.dtype) if self.binary else None)
 
     def sum_columns(self, tile: Tile, weight: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -174,7 +181,7 @@ class Categorical(Block):
 
     def of_columns(self, joint: np.ndarray, columns: np.ndarray, own: np.ndarray) -> np.ndarray:
         """The joint sums of some of the linked columns."""
-        return joint[np.repeat(own, self.sizes[columns] + 1)]
+        return joint[own if self.binary else np.repeat(own, self.sizes[columns] + 1)]
 
     def parameters_of(self, joint: Joint, own: np.ndarray) -> Parameters:
         """The parameters of some of the columns of a joint."""
@@ -184,6 +191,9 @@ class Categorical(Block):
     def joint_parameters(self, joint: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, Parameters]:
         """Probabilities (states, Q) and parameters (states, F_Q) of the joint states of some columns."""
         entries, offsets = self._entries(columns)
+        if self.binary:
+            ones = joint[..., 1]
+            joint = np.stack([joint[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, joint.shape[1])
         count = np.maximum(joint.T, 0)
         seen = np.add.reduceat(count * self.is_category[entries], offsets[:-1], axis=1)
         p = np.empty((len(count), 1, entries.size))
@@ -285,8 +295,7 @@ class Categorical(Block):
         if tile.x is not None:
             moments = np.zeros((columns.size, n_joint, 2), self.dtype)
             kernels.joint_moments(tile.x, columns, weight[None], labels, links, moments)
-            ones = moments[..., 1].astype(float)
-            return np.stack([moments[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, n_joint)
+            return moments.astype(float)
         entries, offsets = self._entries(columns)
         joint = np.zeros((entries.size, n_joint), self.dtype)
         kernels.joint_counts(tile.codes, columns, offsets, weight, labels, links, joint)
