@@ -149,7 +149,9 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             table, weight = Columns(_safe_indexing(X, np.flatnonzero(weight))), weight[weight > 0]
         self._schema = Schema(table, self.marginals, weight)
         data, _ = self._schema.encode(table, weight)
-        seed = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31 - 1))
+        # None draws fresh entropy, so that numpy's global generator is left alone.
+        drawn = None if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
+        seed = np.random.SeedSequence(drawn)
         rule = RULES[self.structure]
         with LocalEngine(self.n_jobs) as engine:
             fit = fit_layer(

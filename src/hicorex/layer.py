@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.columns import Data
-from hicorex.marginals.base import Answers, Estimate, Questions, take_factors
-from hicorex.starts import choose_variables
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, take_factors
+from hicorex.starts import Seed, choose_variables
 from hicorex.structure import Unique
 
 # Iterations after which factors that explain nothing are started anew from another variable.
@@ -121,7 +121,7 @@ def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, 
     labels of this pass is taken off the objective, so that it stays a lower bound.
     """
     n_states = len(state.prior)
-    prior = (found.label_sum + 1 / n_states) / (found.label_sum.sum(axis=0) + 1)
+    prior = (found.label_sum + PRIOR_SAMPLES / n_states) / (data.total + PRIOR_SAMPLES)
 
     def of_block(b: int):
         block, answers = data.blocks[b], found.answers[b]
@@ -138,7 +138,7 @@ def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, 
     return State(prior, list(parameters), list(alpha), list(questions), state.n_starts), sum(excess)
 
 
-def prime(state: State, data: Data, factor: int, place: np.ndarray, rng: np.random.Generator) -> None:
+def prime(state: State, data: Data, factor: int, seed: Seed, rng: np.random.Generator) -> None:
     """Start a factor anew, in place: its label follows one variable alone."""
     n_states = len(state.prior)
     state.prior[:, factor] = 1 / n_states
@@ -146,9 +146,8 @@ def prime(state: State, data: Data, factor: int, place: np.ndarray, rng: np.rand
         for array, neutral in zip(state.parameters[b], block.neutral(n_states, 1), strict=True):
             array[:, factor] = neutral[:, 0]
         state.alpha[b][factor] = 0
-    b, column = place
-    data.blocks[b].prime(state.parameters[b], factor, column, rng)
-    state.alpha[b][factor, column] = 1
+    data.blocks[seed.block].prime(state.parameters[seed.block], factor, seed.column, seed.scores, rng)
+    state.alpha[seed.block][factor, seed.column] = 1
 
 
 def first_state(data: Data, n_factors: int, n_states: int, shared: np.random.Generator, rngs: list) -> State:
@@ -164,9 +163,9 @@ def first_state(data: Data, n_factors: int, n_states: int, shared: np.random.Gen
     )
     if not any(block.informative.any() for block in data.blocks):
         return state
-    for start, places in enumerate(choose_variables(data, n_factors, shared, rngs)):
-        for j, place in enumerate(places):
-            prime(state, data, start * n_factors + j, place, rngs[start])
+    for start, chosen in enumerate(choose_variables(data, n_factors, shared, rngs)):
+        for j, variable in enumerate(chosen):
+            prime(state, data, start * n_factors + j, variable, rngs[start])
     return state
 
 
@@ -246,4 +245,5 @@ def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.r
             return
         odds = np.exp(-information / max(information.mean(), 1e-12))
         chosen = rngs[start].choice(odds.size, p=odds / odds.sum())
-        prime(state, data, int(factor), np.concatenate(places)[chosen], rngs[start])
+        b, column = np.concatenate(places)[chosen]
+        prime(state, data, int(factor), Seed(b, column, np.empty(0)), rngs[start])

@@ -23,7 +23,7 @@ def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence
     for fitted in (even, ~even):
         half = data.reweighted(data.weight * fitted)
         state = fit_layer(
-            half, rule, engine, n_starts=1, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
+            half, rule, engine, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
         ).state
         by_half.append(_test(state, data.reweighted(data.weight * ~fitted), engine))
     return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]

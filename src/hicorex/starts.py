@@ -4,6 +4,8 @@ Among some candidate columns, m are chosen so that the dependence of every candi
 chosen one is large in sum. That sum stands for the objective that the fit is about to raise.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from hicorex.columns import Data
@@ -12,8 +14,16 @@ from hicorex.columns import Data
 MOST_ROWS = 20_000
 
 
-def choose_variables(data: Data, n_factors: int, shared: np.random.Generator, rngs: list) -> np.ndarray:
-    """The block and the column of the variable that primes each factor of each start, (S, m, 2).
+class Seed(NamedTuple):
+    """The variable that primes a factor: its block, its column there, and scores that set its categories apart."""
+
+    block: int
+    column: int
+    scores: np.ndarray
+
+
+def choose_variables(data: Data, n_factors: int, shared: np.random.Generator, rngs: list) -> list[list[Seed]]:
+    """The variables that prime the factors of each start.
 
     The candidates are drawn from ``shared``, the choices of each start from its own of ``rngs``.
     """
@@ -26,17 +36,34 @@ def choose_variables(data: Data, n_factors: int, shared: np.random.Generator, rn
     # In the table's own order, whatever the blocks.
     places = places[np.argsort([data.columns[b][i] for b, i in places], kind="stable")]
     candidates = places[shared.permutation(len(places))[: 10 * n_factors + 50]]
-    dependence = column_dependence(data, candidates)
-    chosen = np.empty((len(rngs), n_factors, 2), int)
-    for start, rng in enumerate(rngs):
+    correlation, offsets = feature_correlation(data, candidates)
+    dependence = column_dependence(correlation, offsets[:-1])
+    starts = []
+    for rng in rngs:
         some = rng.permutation(len(candidates))[: max(n_factors, 2 * len(candidates) // 3)]
-        covering = cover(dependence[np.ix_(some, some)], n_factors, rng)
-        chosen[start] = candidates[some[covering]]
-    return chosen
+        chosen = some[cover(dependence[np.ix_(some, some)], n_factors, rng)]
+        seeds = []
+        for at in chosen:
+            own = slice(offsets[at], offsets[at + 1])
+            block, column = candidates[at]
+            seeds.append(Seed(block, column, telling_scores(correlation[own], own, rng)))
+        starts.append(seeds)
+    return starts
 
 
-def column_dependence(data: Data, places: np.ndarray) -> np.ndarray:
-    """How strongly columns depend on each other, 0 to 1: squared correlations of their features."""
+def telling_scores(correlation: np.ndarray, own: slice, rng: np.random.Generator) -> np.ndarray:
+    """Scores of a column's features along a random direction, the more likely the more other columns follow it."""
+    others = correlation.copy()
+    others[:, own] = 0
+    return others @ (others.T @ rng.standard_normal(len(others)))
+
+
+def feature_correlation(data: Data, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Correlations of the features of some columns, and where each column's features begin and end.
+
+    Their squares, summed over the features of two columns, are the squared correlation of two numbers
+    and the chi-square statistic over N of two categories.
+    """
     step = max(1, int(np.ceil(data.weight.size / MOST_ROWS)))
     cross: np.ndarray | float = 0.0
     mean: np.ndarray | float = 0.0
@@ -54,11 +81,14 @@ def column_dependence(data: Data, places: np.ndarray) -> np.ndarray:
         mean = mean + matrix @ weight
         total += weight.sum()
     mean = mean / total
-    covariance = cross / total - np.outer(mean, mean)
-    # For indicators this is the chi-square statistic over N, for numbers the squared correlation.
     norm = np.sqrt(np.maximum(np.diag(cross) / total, 1e-12))
-    offsets = np.concatenate([[0], np.cumsum(widths)[:-1]])
-    squares = (covariance / np.outer(norm, norm)) ** 2
+    covariance = cross / total - np.outer(mean, mean)
+    return covariance / np.outer(norm, norm), np.concatenate([[0], np.cumsum(widths)])
+
+
+def column_dependence(correlation: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """How strongly columns depend on each other, 0 to 1."""
+    squares = correlation**2
     dependence = np.add.reduceat(np.add.reduceat(squares, offsets, axis=0), offsets, axis=1)
     own = np.sqrt(np.maximum(np.diag(dependence), 1e-12))
     return dependence / np.outer(own, own)

@@ -71,8 +71,8 @@ class Block(ABC):
         """Parameters that make no difference between states."""
 
     @abstractmethod
-    def prime(self, parameters: Any, factor: int, column: int, rng: np.random.Generator) -> None:
-        """Let one column alone decide the label of a factor, in place."""
+    def prime(self, parameters: Any, factor: int, column: int, scores: np.ndarray, rng: np.random.Generator) -> None:
+        """Let one column alone decide the label of a factor, in place; scores set its categories apart, if any."""
 
     @abstractmethod
     def features(self, tile: Any, columns: np.ndarray) -> list[np.ndarray]:

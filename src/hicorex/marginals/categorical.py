@@ -247,14 +247,19 @@ class Categorical(Block):
         freedom = (kept - 1) * ((of_state > 0).sum(axis=0) - 1)
         return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
 
-    def prime(self, parameters: Parameters, factor: int, column: int, rng: np.random.Generator) -> None:
-        """Let the states of a factor be sets of one column's categories, drawn at random."""
-        k = parameters.log_p.shape[0]
-        size = self.sizes[column]
-        first = self.offsets[column]
+    def prime(
+        self, parameters: Parameters, factor: int, column: int, scores: np.ndarray, rng: np.random.Generator
+    ) -> None:
+        """Let the states of a factor be sets of one column's categories with like scores."""
+        k, size = len(parameters.p), self.sizes[column]
+        own = slice(self.offsets[column], self.offsets[column] + size)
+        all_scores = rng.normal(size=size)
+        all_scores[: scores.size] = scores
+        share = self.totals[0][own]
+        order = np.argsort(all_scores, kind="stable")
+        middle = np.cumsum(share[order]) - share[order] / 2
         odds = rng.normal(scale=0.1, size=(k, size))
-        odds[np.arange(size) % k, rng.permutation(size)] += 2
-        own = slice(first, first + size)
+        odds[np.minimum(k * middle / share.sum(), k - 1).astype(int), order] += 2
         parameters.p[:, factor, own] = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
         parameters.log_p[:, factor, own] = np.log(parameters.p[:, factor, own])
 

@@ -277,7 +277,9 @@ class Gaussian(Block):
         count, x, xx, size = table
         return np.minimum(1, 2 * np.minimum(variance_test(count, x, xx), variance_test(count, size, xx)))
 
-    def prime(self, parameters: Parameters, factor: int, column: int, rng: np.random.Generator) -> None:
+    def prime(
+        self, parameters: Parameters, factor: int, column: int, scores: np.ndarray, rng: np.random.Generator
+    ) -> None:
         """Let the states of a factor be ranges of one column's values."""
         k = parameters.mean.shape[0]
         centres = np.linspace(-1, 1, k) if k > 2 else np.array([-0.8, 0.8])

@@ -1,0 +1,192 @@
+"""The fast path equals the oracle: every marginal, every rule, missing values, weights."""
+
+import numpy as np
+import oracle
+import pytest
+from conftest import mixed_table
+from numpy.testing import assert_allclose
+
+from hicorex.bounds import joint_marginals, layer_bounds
+from hicorex.columns import Columns, Schema
+from hicorex.engine import LocalEngine
+from hicorex.layer import first_state, run_pass, update
+from hicorex.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
+
+N_FACTORS = 3
+
+
+class Case:
+    """A table, its columns as the oracle takes them, and a state of the fast path after some steps."""
+
+    def __init__(self, structure, n_states=2, missing=0.0, weighted=False, dtype=np.float64, steps=3, seed=0):
+        rng = np.random.default_rng(seed)
+        table, kinds = mixed_table(rng, missing=missing)
+        self.weight = rng.integers(1, 4, len(table)).astype(float) if weighted else np.ones(len(table))
+        schema = Schema(Columns(table), kinds, self.weight)
+        self.data, _ = schema.encode(Columns(table), self.weight, dtype)
+        self.rule = RULES[structure]
+        self.columns = [None] * table.shape[1]
+        for block, columns in zip(self.data.blocks, self.data.columns, strict=True):
+            for at, i in enumerate(columns):
+                self.columns[i] = self.plain_column(block, at)
+        with LocalEngine(1) as engine:
+            rngs = np.random.default_rng(seed), [np.random.default_rng(seed + 1)]
+            self.state = first_state(self.data, N_FACTORS, n_states, *rngs)
+            for _ in range(steps):
+                self.state, _ = update(
+                    self.state, run_pass(self.state, self.data, engine), self.data, self.rule, engine
+                )
+            self.found = run_pass(self.state, self.data, engine)
+            self.next, _ = update(self.state, self.found, self.data, self.rule, engine)
+
+    @staticmethod
+    def plain_column(block, at):
+        if hasattr(block, "values"):
+            column = block.values[at].astype(float)
+            for gap, present in zip(block.gaps, block.present, strict=True):
+                if gap == at:
+                    column = np.where(present, column, np.nan)
+            return column
+        codes = block.codes[at].astype(int)
+        return np.where(codes == block.sizes[at], -1, codes)
+
+    def plain(self, state):
+        """prior, marginals and alpha as the oracle takes them."""
+        marginals = [None] * len(self.columns)
+        n_states, n_factors = state.prior.shape
+        for block, parameters, columns in zip(self.data.blocks, state.parameters, self.data.columns, strict=True):
+            for at, i in enumerate(columns):
+                if hasattr(block, "values"):
+                    own = [
+                        [(parameters.mean[s, j, at], parameters.variance[s, j, at]) for s in range(n_states)]
+                        for j in range(n_factors)
+                    ]
+                else:
+                    first = block.offsets[at]
+                    place = slice(first, first + block.sizes[at])
+                    own = [[parameters.p[s, j, place] for s in range(n_states)] for j in range(n_factors)]
+                marginals[i] = own
+        return state.prior.T, marginals, self.data.to_table(state.alpha).T
+
+    def labels(self):
+        return oracle.all_labels(self.columns, *self.plain(self.state))
+
+
+CASES = {
+    "plain": {},
+    "three states": {"n_states": 3},
+    "missing": {"missing": 0.2},
+    "weighted": {"weighted": True},
+    "missing, weighted, three states": {"missing": 0.2, "weighted": True, "n_states": 3},
+    "single precision": {"dtype": np.float32, "missing": 0.1},
+}
+
+
+@pytest.fixture(params=[(s, c) for s in RULES for c in CASES], ids=lambda p: f"{p[0]}, {p[1]}", scope="module")
+def case(request):
+    structure, name = request.param
+    return Case(structure, **CASES[name])
+
+
+def test_labels_and_log_z_equal_the_oracle(case):
+    labels, log_z = case.labels()
+    tolerance = 1e-9 if case.data.weight.dtype == float else 1e-4
+    assert_allclose(case.found.log_z, case.weight @ log_z / case.weight.sum(), atol=tolerance)
+    assert_allclose(case.found.label_sum.T, np.einsum("l,ljs->js", case.weight, labels), rtol=tolerance, atol=tolerance)
+
+
+def test_next_parameters_equal_the_oracle(case):
+    labels, _ = case.labels()
+    prior, marginals, _ = case.plain(case.next)
+    tolerance = 1e-8 if case.data.weight.dtype == float else 1e-3
+    assert_allclose(prior, oracle.estimate_prior(labels, case.weight), atol=tolerance)
+    for found, expected in zip(marginals, oracle.estimate(case.columns, case.weight, labels), strict=True):
+        assert_allclose(np.array(found), np.array(expected), rtol=tolerance, atol=tolerance)
+
+
+def test_next_structure_equals_the_oracle(case):
+    labels, _ = case.labels()
+    prior, marginals, alpha = case.plain(case.next)
+    tolerance = 1e-6 if case.data.weight.dtype == float else 1e-3
+    if case.rule is RULES["tree"]:
+        expected = oracle.tree(prior, marginals)
+        clear = [
+            i
+            for i, own in enumerate(marginals)
+            if _is_clear([oracle.information(p, m) for p, m in zip(prior, own, strict=True)])
+        ]
+        assert len(clear) > len(alpha) // 2
+        assert_allclose(alpha[clear], expected[clear])
+    elif case.rule is RULES["overlap"]:
+        order = case.data.to_table([q.order[0] for q in case.state.questions]).T
+        now = case.plain(case.state)
+        expected = oracle.overlap(case.columns, case.weight, labels, now[1], order)
+        assert_allclose(alpha, expected, atol=tolerance)
+        assert np.all(alpha.sum(axis=1) <= 1 + 1e-9)
+    else:
+        links = case.data.to_table(
+            [np.pad(q.links[0], ((0, 3 - len(q.links[0])), (0, 0)), constant_values=-1) for q in case.state.questions]
+        ).T
+        expected = oracle.unique(
+            case.columns,
+            case.weight,
+            labels,
+            prior,
+            marginals,
+            [[j for j in row if j >= 0] for row in links],
+            FIRST_LEVEL,
+            FURTHER_LEVEL,
+        )
+        # The information of Gaussian mixtures is a quadrature here and an integral there.
+        assert_allclose(alpha, expected, atol=0.02)
+
+
+def _is_clear(values):
+    best, second = sorted(values)[-1:-3:-1]
+    return best > 1.05 * second + 1e-3
+
+
+def test_mean_log_z_equals_the_objective(case):
+    labels, log_z = case.labels()
+    plain = case.plain(case.state)
+    expected = oracle.objective(case.columns, case.weight, np.maximum(labels, 1e-300), *plain)
+    assert_allclose(case.weight @ log_z.sum(axis=1) / case.weight.sum(), expected, atol=1e-9)
+
+
+def test_tight_bound_equals_the_oracle(case):
+    with LocalEngine(1) as engine:
+        joints = joint_marginals(case.state, case.data, engine)
+        found = layer_bounds(case.state, joints, case.data, engine)
+    labels, _ = case.labels()
+    labels = np.maximum(labels, 1e-300)
+    prior = case.state.prior.T
+    samples = -np.array([sum((own[j] * np.log(own[j] / prior[j])).sum() for j in range(len(prior))) for own in labels])
+    for block, own, columns in zip(case.data.blocks, joints, case.data.columns, strict=True):
+        for joint in own:
+            for q, at in enumerate(joint.columns):
+                samples += _explained(case.columns[columns[at]], case.weight, labels, joint.factors[:, q])
+        assert len({c for joint in own for c in joint.columns}) == sum(len(joint.columns) for joint in own)
+        assert block.n_columns >= max(joint.columns.max() for joint in own)
+    mean = case.weight @ samples / case.weight.sum()
+    assert_allclose(found.lower, mean, rtol=1e-4)
+    spread = case.weight @ (samples - mean) ** 2 / case.weight.sum()
+    assert_allclose(found.lower_stderr, np.sqrt(spread / (case.weight.sum() - 1)), rtol=1e-3)
+
+
+def _explained(column, weight, labels, factors):
+    """E log p(x | y_S) / p(x) of each sample."""
+    n_states = labels.shape[2]
+    shares = np.ones((len(labels), 1))
+    for j in factors:
+        shares = (shares[:, :, None] * labels[:, j, None, :]).reshape(len(labels), -1)
+    seen = np.array([not oracle.is_missing(x) for x in column])
+    size = (weight * seen) @ shares if len(factors) > 1 else weight @ shares
+    marginals = [oracle.marginal(column, weight * share, weight) for share in shares.T]
+    assert shares.shape[1] == n_states ** len(factors)
+    explained = np.zeros(len(labels))
+    for at in np.flatnonzero(seen):
+        mixture = oracle.log_mixture(column[at], size / size.sum(), marginals)
+        explained[at] = sum(
+            p * (oracle.log_p(column[at], m) - mixture) for p, m in zip(shares[at], marginals, strict=True)
+        )
+    return explained
