@@ -20,6 +20,8 @@ BLOCK_COLUMNS = 10000
 TILE_CELLS = 2**19
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
+# Standard deviations beyond which new values count as this far: their squares must stay finite.
+FARTHEST = 1e15
 
 
 class Columns:
@@ -33,8 +35,16 @@ class Columns:
     def __init__(self, X: Any, least_samples: int = 2):
         if issparse(X):
             raise ColumnTypeError("X is a sparse matrix; pass X.toarray(), a dense table.")
+        if isinstance(X, np.ma.MaskedArray):
+            X = (
+                np.ma.filled(X.astype(float), np.nan)
+                if X.dtype.kind in "fiub"
+                else np.ma.filled(X.astype(object), None)
+            )
         self.names: list[str] | None = None
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise ColumnTypeError("X is a lazy frame; pass X.collect(), a table that is there.")
         if isinstance(frame, nw.DataFrame):
             self.names = [str(name) for name in frame.columns]
             self._columns = list(frame.iter_columns())
@@ -68,9 +78,9 @@ class Columns:
         return [self.kind(i) for i in range(self.shape[1])]
 
     def numbers(self, indices: np.ndarray) -> np.ndarray:
-        """Columns as float64 (n_samples, len(indices)), NaN where missing."""
+        """Columns as a new float64 array (n_samples, len(indices)), NaN where missing."""
         if self._array is not None and self._array.dtype.kind in "fiub":
-            numbers = np.asarray(_take(self._array, indices), dtype=float, order="C")
+            numbers = np.array(self._array[:, indices], dtype=float, order="C")
         else:
             numbers = np.empty((self.shape[0], len(indices)))
             for at, i in enumerate(indices):
@@ -100,6 +110,10 @@ class Columns:
                 raise ColumnTypeError(
                     f"Column {self.name(i)} holds dates or times; leave it out or turn it into a number or a category."
                 )
+            if series.dtype.is_nested():
+                raise ColumnTypeError(
+                    f"Column {self.name(i)} holds {series.dtype}; give each value a column of its own."
+                )
             missing = series.is_null().to_numpy().astype(bool)
             if missing.any():
                 filler = series.drop_nulls()
@@ -111,19 +125,11 @@ class Columns:
             values = series.to_numpy()
             if values.dtype.kind == "f":
                 missing = missing | np.isnan(values)
-        if values.dtype.kind == "O":
-            values, missing = _plain(values, missing, self.name(i))
-        if values.dtype.kind not in "fiubUST":
+        if values.dtype.kind in "OT":
+            values, missing = _plain(values.astype(object), missing, self.name(i))
+        if values.dtype.kind not in "fiubUS":
             raise ColumnTypeError(f"Column {self.name(i)} has type {values.dtype}; make it numbers or text.")
         return values, missing
-
-
-def _take(array: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Columns of an array, as a view where they are neighbours."""
-    first, last = indices[0], indices[-1]
-    if last - first + 1 == len(indices):
-        return array[:, first : last + 1]
-    return array[:, indices]
 
 
 def _check_shape(shape: tuple[int, int], least_samples: int) -> None:
@@ -136,19 +142,23 @@ def _check_shape(shape: tuple[int, int], least_samples: int) -> None:
 
 def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     """An object column as numbers or text."""
-    missing = missing | np.fromiter((v is None or v is not v or _is_nan(v) for v in values), bool, len(values))
+    missing = missing | np.fromiter((v is None or _is_nan(v) for v in values), bool, len(values))
     kinds = {type(v) for v in values[~missing]}
     if all(issubclass(kind, str) for kind in kinds):
         return np.where(missing, "", values).astype(str), missing
     if all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return np.where(missing, False, values).astype(bool), missing
     if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
-        return np.where(missing, 0, values).astype(np.int64), missing
+        plain = np.where(missing, 0, values)
+        if max(abs(int(v)) for v in plain) >= 2**63:
+            raise ColumnTypeError(f"Column {name} has integers of more than 64 bits; make them floats or text.")
+        return plain.astype(np.int64), missing
     if all(issubclass(kind, int | float | np.integer | np.floating) and kind is not bool for kind in kinds):
         return np.where(missing, np.nan, values).astype(float), missing
     found = ", ".join(sorted(kind.__name__ for kind in kinds))
+    what = f"mixes types ({found})" if len(kinds) > 1 else f"holds values of type {found}"
     raise ColumnTypeError(
-        f"Column {name} mixes types ({found}): an argument must be a string or a number, of one kind in a column."
+        f"Column {name} {what}: an argument must be a string or a number, and of one kind in a column."
     )
 
 
@@ -216,7 +226,7 @@ class Schema:
         self.categories: dict[int, np.ndarray] = {}
         kinds = np.array(self.kinds)
         numeric, coded = np.flatnonzero(kinds != "categorical"), np.flatnonzero(kinds == "categorical")
-        for part in _chunks(numeric):
+        for part in _slices(numeric):
             self._learn_scale(table.numbers(part), part, weight)
         binary = np.zeros(self.n_columns, bool)
         for i in coded.tolist():
@@ -250,7 +260,7 @@ class Schema:
         for at, i in enumerate(part):
             if self.kinds[i] == "rank":
                 self.ranks[i] = _normal_scores(numbers[:, at], weight)
-                numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
+        self._to_scores(numbers, part)
         observed = ~np.isnan(numbers)
         largest = np.where(observed, np.abs(numbers), 0).max(axis=0)
         size = np.where(largest > 0, largest, 1)
@@ -267,16 +277,28 @@ class Schema:
         self.informative[part] = varies
 
     def _gaussian(self, table: Columns, part: np.ndarray, dtype: Any) -> Gaussian:
-        numbers = table.numbers(part)
-        for at, i in enumerate(part):
+        values = np.empty((part.size, table.shape[0]), dtype)
+        gaps: list[np.ndarray] = []
+        present: list[np.ndarray] = [np.empty((0, table.shape[0]), bool)]
+        for own in _slices(np.arange(part.size)):
+            columns = part[own]
+            numbers = table.numbers(columns)
+            self._to_scores(numbers, columns)
+            observed = ~np.isnan(numbers)
+            with np.errstate(over="ignore"):
+                standard = (numbers / self.size[columns] - self.centre[columns]) / self.spread[columns]
+            standard[~(observed & self.informative[columns])] = 0
+            values[own] = np.clip(standard, -FARTHEST, FARTHEST).T
+            lacking = ~observed.all(axis=0)
+            gaps.append(own[lacking])
+            present.append(observed[:, lacking].T)
+        return Gaussian(values, np.concatenate(gaps), np.concatenate(present), self.informative[part])
+
+    def _to_scores(self, numbers: np.ndarray, columns: np.ndarray) -> None:
+        """Map columns of rank marginals to their normal scores, in place."""
+        for at, i in enumerate(columns):
             if i in self.ranks:
                 numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
-        observed = ~np.isnan(numbers)
-        gaps = np.flatnonzero(~observed.all(axis=0))
-        standard = (numbers / self.size[part] - self.centre[part]) / self.spread[part]
-        standard[~observed | ~np.broadcast_to(self.informative[part], observed.shape)] = 0
-        present = np.ascontiguousarray(observed[:, gaps].T)
-        return Gaussian(np.ascontiguousarray(standard.T, dtype=dtype), gaps, present, self.informative[part])
 
     def _categorical(self, table: Columns, part: np.ndarray, dtype: Any, unseen: list[str]) -> Categorical:
         sizes = np.array([self.categories[i].size for i in part])
@@ -298,7 +320,7 @@ def resolve_kinds(table: Columns, marginals: Any) -> list[str]:
     elif isinstance(marginals, Mapping):
         given = {_column_index(table, key): kind for key, kind in marginals.items()}
     elif isinstance(marginals, Sequence | np.ndarray):
-        if len(marginals) != n_columns:
+        if np.ndim(marginals) != 1 or len(marginals) != n_columns:
             raise HicorexError(f"marginals lists {len(marginals)} kinds for {n_columns} columns; give one a column.")
         given = dict(enumerate(marginals))
     else:
@@ -319,13 +341,18 @@ def _column_index(table: Columns, key: Any) -> int:
         return table.names.index(key)
     if isinstance(key, int | np.integer) and 0 <= key < table.shape[1]:
         return int(key)
-    raise HicorexError(f"marginals names column {key!r}, which the table does not have.")
+    raise HicorexError(f"marginals names column {key!r}, which the table does not have; use a name or an index of it.")
 
 
 def _chunks(columns: np.ndarray) -> list[np.ndarray]:
     """Columns in parts of equal size: few, since each costs time of its own, but more than one for two threads."""
     n_parts = max(-(-columns.size // BLOCK_COLUMNS), 2 if columns.size >= 1000 else 1)
     return np.array_split(columns, n_parts) if columns.size else []
+
+
+def _slices(columns: np.ndarray) -> list[np.ndarray]:
+    """Columns a few at a time, so that what is made on the way stays small."""
+    return [columns[first : first + 256] for first in range(0, columns.size, 256)]
 
 
 def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -340,15 +367,20 @@ def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, 
 
 def _small_range(values: np.ndarray) -> bool:
     """Whether whole numbers lie close enough together to be looked up in a table."""
-    return values.dtype.kind in "iu" and values.size > 0 and int(values.max()) - int(values.min()) < 2**16
+    return (
+        values.dtype.kind in "iu"
+        and values.size > 0
+        and int(values.max()) < 2**62
+        and int(values.max()) - int(values.min()) < 2**16
+    )
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
     """The distinct values, rising."""
     if not _small_range(values):
         return np.unique(values)
-    least = values.min()
-    return np.flatnonzero(np.bincount((values - least).astype(np.intp))).astype(values.dtype) + least
+    least = int(values.min())
+    return (np.flatnonzero(np.bincount(values.astype(np.int64) - least)) + least).astype(values.dtype)
 
 
 def _find(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -358,11 +390,11 @@ def _find(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tu
     if (values.dtype.kind in "US") != (categories.dtype.kind in "US"):
         return np.full(values.size, categories.size), bool(np.any(~missing))
     if _small_range(values) and _small_range(categories):
-        low, high = categories[0], categories[-1]
-        table = np.full(int(high) - int(low) + 1, categories.size)
-        table[(categories - low).astype(np.intp)] = np.arange(categories.size)
+        low, high = int(categories[0]), int(categories[-1])
+        table = np.full(high - low + 1, categories.size)
+        table[categories.astype(np.int64) - low] = np.arange(categories.size)
         inside = (values >= low) & (values <= high)
-        codes = np.where(inside, table[np.where(inside, values - low, 0).astype(np.intp)], categories.size)
+        codes = np.where(inside, table[np.where(inside, values.astype(np.int64) - low, 0)], categories.size)
         return np.where(missing, categories.size, codes), bool(np.any((codes == categories.size) & ~missing))
     codes = np.minimum(np.searchsorted(categories, values), categories.size - 1)
     strange = categories[codes] != values

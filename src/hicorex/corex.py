@@ -145,6 +145,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         if np.count_nonzero(weight) < 2:
             raise HicorexError("sample_weight leaves fewer than two samples; give at least two a positive weight.")
+        if not 1e-30 < weight.sum() < 1e30:
+            raise HicorexError(f"sample_weight sums to {weight.sum():.2g}; scale it to about the number of samples.")
         if not weight.all():
             table, weight = Columns(_safe_indexing(X, np.flatnonzero(weight))), weight[weight > 0]
         self._schema = Schema(table, self.marginals, weight)

@@ -197,7 +197,8 @@ def fit_layer(
         for at, start in enumerate(running):
             histories[start].append(float(objective[at]))
         leader = int(objective.argmax())
-        if objective[leader] > best:
+        # The first two iterates do not have the rule's own structure yet.
+        if objective[leader] > best and iteration >= min(2, max_iter - 1):
             best, best_start, best_state = float(objective[leader]), running[leader], state.take([leader])
         progress(iteration + 1, best, len(running))
         kept = [at for at, start in enumerate(running) if not _finished(histories[start], tol)]

@@ -56,8 +56,6 @@ class Unique(Tree):
         """For the joint states of the best factors of each variable."""
         n_states, n_factors = estimate.prior.shape
         depth = min(n_factors // n_starts, most_links(n_states))
-        if depth < 2:
-            return Questions()
         links = best_links(block, estimate, n_starts, depth)
         for d in range(2, depth):  # a third factor is worth a look only where the second adds something
             before = np.maximum(links[:, d - 1 : d], 0)
@@ -69,7 +67,7 @@ class Unique(Tree):
         """Shares of unique information."""
         links = questions.links
         if links is None:
-            links = _most_informative(block, estimate, n_starts)
+            return super().alpha(block, estimate, questions, answers, n_starts)
         n_states = len(estimate.prior)
         share = np.zeros(links.shape)
         known = np.take_along_axis(_by_start(estimate.rank, n_starts), links[:, :1], axis=1)[:, 0]

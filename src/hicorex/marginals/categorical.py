@@ -130,7 +130,7 @@ class Categorical(Block):
         if questions.order is not None:
             guess = np.where(self.is_category, parameters.log_p.argmax(axis=0), -1).astype(np.int8)
         columns, links = np.empty(0, int), None
-        if questions.links is not None:
+        if questions.links is not None and questions.links.shape[1] > 1:
             _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
         log_mixture = mixture * alpha[:, self.column_of] * self.is_category
         return Weights(table, constant, log_mixture, log_odds, guess, questions, columns, links)

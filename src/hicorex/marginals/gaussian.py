@@ -139,7 +139,7 @@ class Gaussian(Block):
         if_observed = constant[:, :, self.gaps]
         complete = constant.sum(axis=2, dtype=float) - if_observed.sum(axis=2, dtype=float)
         columns, links = np.empty(0, int), None
-        if questions.links is not None:
+        if questions.links is not None and questions.links.shape[1] > 1:
             _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
         return Weights(
             coefficients.linear * share,
