@@ -11,7 +11,7 @@ from hicorex.marginals.base import Answers, Block, Estimate, Joint, Questions, l
 from hicorex.structure import first_factors, kept_links
 
 # Values held at once while joint states are evaluated.
-MOST_VALUES = 2**22
+MOST_VALUES = 2**20
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def pointwise(state: State, joints: list[list[Joint]], data: Data, engine) -> np
                 known += _explained(block, joint, labels, tile)
         return known
 
-    return np.concatenate(list(engine.map(of_tile, data.tiles)))
+    return np.concatenate(list(engine.map(of_tile, data.small_tiles)))
 
 
 def _explained(block: Block, joint: Joint, labels: np.ndarray, tile) -> np.ndarray:

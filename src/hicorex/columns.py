@@ -192,8 +192,13 @@ class Data:
     def of(cls, blocks: list, columns: list[np.ndarray], weight: np.ndarray) -> "Data":
         """Blocks over samples of the given weights (n_samples,)."""
         height = int(np.clip(TILE_CELLS // sum(c.size for c in columns), 128, 4096))
-        tiles = [slice(a, min(a + height, weight.size)) for a in range(0, weight.size, height)]
+        tiles = _row_slices(weight.size, height)
         return cls([block.weighted(weight, tiles) for block in blocks], columns, weight, tiles)
+
+    @property
+    def small_tiles(self) -> list[slice]:
+        """Tiles for work that makes many values of every cell."""
+        return _row_slices(self.weight.size, -(-self.tiles[0].stop // 8))
 
     def reweighted(self, weight: np.ndarray) -> "Data":
         """The same samples with other weights."""
@@ -348,6 +353,10 @@ def _chunks(columns: np.ndarray) -> list[np.ndarray]:
     """Columns in parts of equal size: few, since each costs time of its own, but more than one for two threads."""
     n_parts = max(-(-columns.size // BLOCK_COLUMNS), 2 if columns.size >= 1000 else 1)
     return np.array_split(columns, n_parts) if columns.size else []
+
+
+def _row_slices(n_rows: int, height: int) -> list[slice]:
+    return [slice(first, min(first + height, n_rows)) for first in range(0, n_rows, height)]
 
 
 def _slices(columns: np.ndarray) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ from hicorex.layer import State, block_weights, fit_layer
 
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.01
-HALF_FIT_ITERATIONS = 12
+HALF_FIT_ITERATIONS = 6
 
 
 def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
@@ -41,7 +41,7 @@ def _test(state: State, data: Data, engine) -> list[np.ndarray]:
         return _tabulate(state, data, weights, owners, rows)
 
     tables: list = [0.0] * len(data.blocks)
-    for found in engine.map(tabulate, data.tiles):
+    for found in engine.map(tabulate, data.small_tiles):
         tables = [table + more for table, more in zip(tables, found, strict=True)]
     return [block.independence(table) for block, table in zip(data.blocks, tables, strict=True)]
 
@@ -50,8 +50,8 @@ def _tabulate(state: State, data: Data, weights: list, owners: list[np.ndarray],
     n_states, n_factors = state.prior.shape
     tiles = [block.tile(rows) for block in data.blocks]
     scores = sum(block.scores(t, w) for block, t, w in zip(data.blocks, tiles, weights, strict=True))
-    scores = scores.reshape(n_states - 1, n_factors, -1).astype(float)
-    scores += np.log(state.prior[1:] / state.prior[0])[:, :, None]
+    scores = scores.reshape(n_states - 1, n_factors, -1)
+    scores = scores + np.log(state.prior[1:] / state.prior[0])[:, :, None].astype(scores.dtype)
     weight = data.weight[rows].astype(float)
     tables = []
     for block, tile, w, alpha, owner in zip(data.blocks, tiles, weights, state.alpha, owners, strict=True):

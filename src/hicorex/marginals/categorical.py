@@ -96,9 +96,9 @@ class Categorical(Block):
             count = np.zeros((*sums[0].shape[:2], self.offsets[-1]))
             count[..., 1::3] = sums[0]
             count[..., ::3] = label_count[1:, :, None] - sums[0]
-        p = np.empty((*label_count.shape, self.offsets[-1]))
+        p = np.empty((*label_count.shape, self.offsets[-1]), self.dtype)
         kernels.categorical_estimates(count, self.totals[0], self._marginal, self.offsets, PRIOR_SAMPLES, p)
-        return self._with_log(p)
+        return Parameters(p, np.log(p))
 
     def log_odds(self, parameters: Parameters) -> np.ndarray:
         """log p(v | y=s) - log p(v | y=0), (k - 1, J, F)."""
@@ -196,10 +196,10 @@ class Categorical(Block):
             joint = np.stack([joint[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, joint.shape[1])
         count = np.maximum(joint.T, 0)
         seen = np.add.reduceat(count * self.is_category[entries], offsets[:-1], axis=1)
-        p = np.empty((len(count), 1, entries.size))
+        p = np.empty((len(count), 1, entries.size), self.dtype)
         marginal = self._marginal[entries]
         kernels.categorical_estimates(count[1:, None], count.sum(axis=0), marginal, offsets, PRIOR_SAMPLES, p)
-        return seen / seen.sum(axis=0), self._with_log(p[:, 0])
+        return seen / seen.sum(axis=0), Parameters(p[:, 0], np.log(p[:, 0]))
 
     def conditional_information(self, joint, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before) from joint counts (F_Q, states), the last factor fastest."""
@@ -266,7 +266,7 @@ class Categorical(Block):
     def neutral(self, n_states: int, n_factors: int) -> Parameters:
         """Parameters that make no difference between states."""
         size = np.where(self.is_category, self.sizes[self.column_of], 1)
-        p = np.tile(1 / size, (n_states, n_factors, 1))
+        p = np.tile((1 / size).astype(self.dtype), (n_states, n_factors, 1))
         return Parameters(p, np.log(p))
 
     def features(self, tile: Tile, columns: np.ndarray) -> list[np.ndarray]:
@@ -282,10 +282,6 @@ class Categorical(Block):
     def _marginal(self) -> np.ndarray:
         """The share of each category in its column, 0 for missing values, (F,)."""
         return self.totals[0] * self.is_category / np.maximum(self.observed, 1e-300)[self.column_of]
-
-    def _with_log(self, p: np.ndarray) -> Parameters:
-        # Logarithms in single precision are many times faster.
-        return Parameters(p, np.log(p.astype(self.dtype)).astype(float))
 
     def _entries(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the categories of some columns lie among all F, and where each column's begin and end there."""

@@ -4,7 +4,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import fdtrc, logsumexp
+from scipy.special import fdtrc
 
 from hicorex import kernels
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, all_states, linked
@@ -105,12 +105,11 @@ class Gaussian(Block):
             count = np.repeat(count, self.n_columns, axis=2)
             count[:, :, self.gaps] = all_states(sums[2], total_count[self.gaps])
         shape = (*label_count.shape, self.n_columns)
-        mean, variance = np.empty(shape), np.empty(shape)
+        mean, variance = np.empty((2, *shape), self.values.dtype)
         kernels.gaussian_estimates(
             sums[0], sums[1], total_x, total_square, count, PRIOR_SAMPLES, VARIANCE_FLOOR, mean, variance
         )
-        # Logarithms in single precision are many times faster.
-        return Parameters(mean, variance, np.log(variance.astype(self.values.dtype)).astype(float))
+        return Parameters(mean, variance, np.log(variance))
 
     def log_odds(self, parameters: Parameters) -> Coefficients:
         """Coefficients of log p(x | y=s) - log p(x | y=0)."""
@@ -251,26 +250,38 @@ class Gaussian(Block):
 
     def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
         """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
-        x = tile.x[joint.columns].astype(float)
-        mean, variance, log_variance = (array[:, :, None] for array in joint.parameters)
-        log_p = -0.5 * ((x - mean) ** 2 / variance + log_variance)
-        log_p -= logsumexp(log_p, axis=0, b=joint.probability[:, :, None])
-        return log_p * self._observed_cells(tile)[joint.columns]
+        x = tile.x[joint.columns]
+        mean, variance, log_variance = (array[:, :, None].astype(x.dtype) for array in joint.parameters)
+        log_p = (x - mean) ** 2
+        log_p /= variance
+        log_p += log_variance
+        log_p *= -0.5
+        largest = log_p.max(axis=0)
+        density = np.exp(log_p - largest)
+        density *= joint.probability[:, :, None].astype(x.dtype)
+        log_p -= largest + np.log(density.sum(axis=0))
+        return log_p * self._observed_cells(tile)[joint.columns] if self.gaps.size else log_p
 
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
-        x = tile.x.astype(float)
         columns = np.arange(self.n_columns)
-        constant, linear, quadratic = (array[:, factors, columns][:, :, None] for array in weights.coefficients)
-        scores = alpha[factors, columns][:, None] * (constant + x * (linear + x * quadratic))
-        return scores * self._observed_cells(tile)
+        share = alpha[factors, columns].astype(tile.x.dtype)
+        constant, linear, quadratic = ((share * a[:, factors, columns])[:, :, None] for a in weights.coefficients)
+        scores = constant + tile.x * (linear + tile.x * quadratic)
+        return scores * self._observed_cells(tile) if self.gaps.size else scores
 
     def tabulate(self, tile: Tile, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
         """Sums of 1, x, x^2 and |x| in each state of a label of each column's own (n, T): (4, k, n)."""
-        x = tile.x.astype(float)
-        observed = self._observed_cells(tile) * weight
-        powers = np.stack([np.ones_like(x), x, x * x, np.abs(x)])
-        return np.stack([(powers * (observed * (label == s))).sum(axis=2) for s in range(n_states)], axis=1)
+        x = tile.x
+        observed = self._observed_cells(tile) * weight.astype(x.dtype)
+        size = np.abs(x)
+        table = np.empty((4, n_states, self.n_columns))
+        for s in range(n_states):
+            own = observed * (label == s)
+            table[0, s] = own.sum(axis=1, dtype=float)
+            for power, values in enumerate((x, tile.square, size), start=1):
+                table[power, s] = np.einsum("it,it->i", own, values)
+        return table
 
     def independence(self, table: np.ndarray) -> np.ndarray:
         """Probability (n,) of such a table if the label says nothing: F tests for location and spread."""
@@ -290,7 +301,8 @@ class Gaussian(Block):
     def neutral(self, n_states: int, n_factors: int) -> Parameters:
         """Parameters that make no difference between states."""
         shape = (n_states, n_factors, self.n_columns)
-        return Parameters(np.zeros(shape), np.ones(shape), np.zeros(shape))
+        mean, variance, log_variance = np.zeros((3, *shape), self.values.dtype)
+        return Parameters(mean, variance + 1, log_variance)
 
     def features(self, tile: Tile, columns: np.ndarray) -> list[np.ndarray]:
         """Each column as features (1, T) whose cross products measure dependence."""
