@@ -285,6 +285,19 @@ def categorical_information(weight, p, log_p, is_category, offsets, out):
 
 
 @_jit
+def categorical_log_mixtures(alpha, prior, p, log_p, offsets, out):
+    """alpha_ij log(p_j(v) / p(v | y_j=0)) where alpha (J, n) > 0, into out (J, F), but for places of missing values."""
+    for j in range(alpha.shape[0]):
+        for i in range(alpha.shape[1]):
+            if alpha[j, i] > 0:
+                for f in range(offsets[i], offsets[i + 1] - 1):
+                    mixture = 0.0
+                    for s in range(prior.shape[0]):
+                        mixture += prior[s, j] * p[s, j, f]
+                    out[j, f] = alpha[j, i] * (math.log(mixture) - log_p[0, j, f])
+
+
+@_jit
 def add_table_rows(codes, offsets, table, out):
     """Add to each row of out (T, C) the rows of table (F, C) that its codes (n, T) point to."""
     for i in range(codes.shape[0]):

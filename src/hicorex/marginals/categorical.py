@@ -117,7 +117,6 @@ class Categorical(Block):
     def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
         log_odds = self.log_odds(parameters)
-        mixture = np.log((prior[:, :, None] * parameters.p).sum(axis=0)) - parameters.log_p[0]
         constant = np.zeros((log_odds.shape[0] * alpha.shape[0], 1), self.dtype)
         if self.binary:
             zero, one = log_odds[..., ::3], log_odds[..., 1::3]
@@ -132,7 +131,8 @@ class Categorical(Block):
         columns, links = np.empty(0, int), None
         if questions.links is not None and questions.links.shape[1] > 1:
             _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
-        log_mixture = mixture * alpha[:, self.column_of] * self.is_category
+        log_mixture = np.zeros((len(alpha), self.offsets[-1]))
+        kernels.categorical_log_mixtures(alpha, prior, *parameters, self.offsets, log_mixture)
         return Weights(table, constant, log_mixture, log_odds, guess, questions, columns, links)
 
     def scores(self, tile: Tile, weights: Weights) -> np.ndarray:
