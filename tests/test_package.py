@@ -58,7 +58,7 @@ def test_every_module_has_its_place_in_the_order():
 
 def test_only_one_file_uses_the_compiler():
     users = [f.name for f in PACKAGE.rglob("*.py") if "import numba" in f.read_text() or "from numba" in f.read_text()]
-    assert users == ["kernels.py"]
+    assert users == ["compiled.py"]
 
 
 def test_imports_and_fits_where_nothing_can_be_written(tmp_path):

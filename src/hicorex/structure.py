@@ -107,7 +107,7 @@ def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> n
     """
     rank = _by_start(estimate.rank, n_starts)
     least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
-    return kernels.best_factors(rank, min(depth, rank.shape[1]), least)
+    return kernels.structure.best_factors(rank, min(depth, rank.shape[1]), least)
 
 
 def _most_informative(block: Block, estimate: Estimate, n_starts: int) -> np.ndarray:
@@ -138,7 +138,7 @@ def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarra
     """The factors that a variable belongs to, best first, (1, D, n), -1 after the last."""
     score = np.where(alpha > 0, estimate.rank, -1)[None]
     least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
-    links = kernels.best_factors(score, min(len(alpha), most_links(len(estimate.prior))), least)
+    links = kernels.structure.best_factors(score, min(len(alpha), most_links(len(estimate.prior))), least)
     links[:, 0, ~(alpha > 0).any(axis=0)] = -1
     return links
 

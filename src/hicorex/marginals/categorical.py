@@ -82,7 +82,7 @@ class Categorical(Block):
     def sum_columns(self, tile: Tile, weight: np.ndarray) -> tuple[np.ndarray, ...]:
         """The weight of each category, (F,)."""
         count = np.zeros((self.offsets[-1], 1))
-        kernels.count_labels(tile.codes, self.offsets, weight[:, None], count)
+        kernels.categorical.count_labels(tile.codes, self.offsets, weight[:, None], count)
         return (count[:, 0],)
 
     def observed_weight(self) -> np.ndarray:
@@ -97,7 +97,7 @@ class Categorical(Block):
             count[..., 1::3] = sums[0]
             count[..., ::3] = label_count[1:, :, None] - sums[0]
         p = np.empty((*label_count.shape, self.offsets[-1]), self.dtype)
-        kernels.categorical_estimates(count, self.totals[0], self._marginal, self.offsets, PRIOR_SAMPLES, p)
+        kernels.categorical.estimates(count, self.totals[0], self._marginal, self.offsets, PRIOR_SAMPLES, p)
         return Parameters(p, np.log(p))
 
     def log_odds(self, parameters: Parameters) -> np.ndarray:
@@ -107,7 +107,7 @@ class Categorical(Block):
     def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i), (J, n)."""
         information = np.empty((prior.shape[1], self.n_columns))
-        kernels.categorical_information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
+        kernels.categorical.information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
         return information
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
@@ -132,7 +132,7 @@ class Categorical(Block):
         if questions.links is not None and questions.links.shape[1] > 1:
             _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
         log_mixture = np.zeros((len(alpha), self.offsets[-1]))
-        kernels.categorical_log_mixtures(alpha, prior, *parameters, self.offsets, log_mixture)
+        kernels.categorical.log_mixtures(alpha, prior, *parameters, self.offsets, log_mixture)
         return Weights(table, constant, log_mixture, log_odds, guess, questions, columns, links)
 
     def scores(self, tile: Tile, weights: Weights) -> np.ndarray:
@@ -140,13 +140,13 @@ class Categorical(Block):
         if tile.x is not None:
             return weights.table @ tile.x + weights.constant
         scores = np.zeros((tile.codes.shape[1], weights.table.shape[1]), self.dtype)
-        kernels.add_table_rows(tile.codes, self.offsets, weights.table, scores)
+        kernels.categorical.add_table_rows(tile.codes, self.offsets, weights.table, scores)
         return np.ascontiguousarray(scores.T)
 
     def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
         out = np.zeros((tile.codes.shape[1], alpha.shape[0]))
-        kernels.add_table_rows(tile.codes, self.offsets, np.ascontiguousarray(weights.log_mixture.T), out)
+        kernels.categorical.add_table_rows(tile.codes, self.offsets, np.ascontiguousarray(weights.log_mixture.T), out)
         return out.T
 
     def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
@@ -156,7 +156,7 @@ class Categorical(Block):
             sums = weighted @ tile.x.T
         else:
             count = np.zeros((self.offsets[-1], len(weighted)), self.dtype)
-            kernels.count_labels(tile.codes, self.offsets, np.ascontiguousarray(weighted.T), count)
+            kernels.categorical.count_labels(tile.codes, self.offsets, np.ascontiguousarray(weighted.T), count)
             sums = count.T
         sums = sums.reshape(labels.shape[0] - 1, labels.shape[1], -1).astype(float)
         joint = guesses = None
@@ -166,7 +166,9 @@ class Categorical(Block):
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
             label = labels.argmax(axis=0).astype(np.int8)
             order = weights.questions.order
-            kernels.categorical_guesses(tile.codes, self.offsets, weights.guess, label, weight, order, *guesses)
+            kernels.structure.categorical_guesses(
+                tile.codes, self.offsets, weights.guess, label, weight, order, *guesses
+            )
         return Answers((sums,), None, joint, guesses)
 
     def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
@@ -198,7 +200,7 @@ class Categorical(Block):
         seen = np.add.reduceat(count * self.is_category[entries], offsets[:-1], axis=1)
         p = np.empty((len(count), 1, entries.size), self.dtype)
         marginal = self._marginal[entries]
-        kernels.categorical_estimates(count[1:, None], count.sum(axis=0), marginal, offsets, PRIOR_SAMPLES, p)
+        kernels.categorical.estimates(count[1:, None], count.sum(axis=0), marginal, offsets, PRIOR_SAMPLES, p)
         return seen / seen.sum(axis=0), Parameters(p[:, 0], np.log(p[:, 0]))
 
     def conditional_information(self, joint, n_states: int, columns: np.ndarray) -> np.ndarray:
@@ -210,7 +212,7 @@ class Categorical(Block):
         before = probability.sum(axis=0)
         weight = probability / np.where(before > 0, before, 1)
         information = np.empty(before.shape)
-        kernels.categorical_information(weight, *parameters, self.is_category[entries], offsets, information)
+        kernels.categorical.information(weight, *parameters, self.is_category[entries], offsets, information)
         return (before * information).sum(axis=0)
 
     def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
@@ -295,11 +297,11 @@ class Categorical(Block):
         n_joint = labels.shape[0] ** len(links)
         if tile.x is not None:
             moments = np.zeros((columns.size, n_joint, 2), self.dtype)
-            kernels.joint_moments(tile.x, columns, weight[None], labels, links, moments)
+            kernels.structure.joint_moments(tile.x, columns, weight[None], labels, links, moments)
             return moments.astype(float)
         entries, offsets = self._entries(columns)
         joint = np.zeros((entries.size, n_joint), self.dtype)
-        kernels.joint_counts(tile.codes, columns, offsets, weight, labels, links, joint)
+        kernels.structure.joint_counts(tile.codes, columns, offsets, weight, labels, links, joint)
         return joint.astype(float)
 
 

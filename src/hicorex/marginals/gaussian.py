@@ -106,7 +106,7 @@ class Gaussian(Block):
             count[:, :, self.gaps] = all_states(sums[2], total_count[self.gaps])
         shape = (*label_count.shape, self.n_columns)
         mean, variance = np.empty((2, *shape), self.values.dtype)
-        kernels.gaussian_estimates(
+        kernels.gaussian.estimates(
             sums[0], sums[1], total_x, total_square, count, PRIOR_SAMPLES, VARIANCE_FLOOR, mean, variance
         )
         return Parameters(mean, variance, np.log(variance))
@@ -115,13 +115,13 @@ class Gaussian(Block):
         """Coefficients of log p(x | y=s) - log p(x | y=0)."""
         n_states, *shape = parameters.mean.shape
         coefficients = Coefficients(*(np.empty((n_states - 1, *shape), self.values.dtype) for _ in range(3)))
-        kernels.gaussian_coefficients(*parameters, *coefficients)
+        kernels.gaussian.coefficients(*parameters, *coefficients)
         return coefficients
 
     def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """A stand-in (J, n) in closed form for I(Y_j:X_i): the log of the variance explained, at most H(Y_j)."""
         rank = np.empty(parameters.mean.shape[1:])
-        kernels.gaussian_ranks(*parameters, prior, rank)
+        kernels.gaussian.ranks(*parameters, prior, rank)
         return rank
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
@@ -158,7 +158,7 @@ class Gaussian(Block):
         linear, quadratic = (array.reshape(-1, self.n_columns) for array in (weights.linear, weights.quadratic))
         if len(linear) <= FEW_ROWS:
             scores = np.zeros((len(linear), tile.x.shape[1]), tile.x.dtype)
-            kernels.quadratic_scores(tile.x, linear, quadratic, scores)
+            kernels.gaussian.quadratic_scores(tile.x, linear, quadratic, scores)
         else:
             scores = linear @ tile.x
             scores += quadratic @ tile.square
@@ -185,19 +185,21 @@ class Gaussian(Block):
         shape = (labels.shape[0] - 1, labels.shape[1], -1)
         if len(weighted) <= FEW_ROWS:
             sums = [np.empty((len(weighted), self.n_columns), weighted.dtype) for _ in range(2)]
-            kernels.moment_sums(tile.x, weighted, *sums)
+            kernels.gaussian.moment_sums(tile.x, weighted, *sums)
         else:
             sums = [weighted @ tile.x.T, weighted @ tile.square.T]
         if self.gaps.size:
             sums.append(weighted @ tile.present.T.astype(weighted.dtype))
         log_mixture = np.zeros((labels.shape[1], self.n_columns), weighted.dtype)
-        kernels.log_mixture_sums(tile.x, weight, weights.alpha, weights.log_prior, *weights.coefficients, log_mixture)
+        kernels.gaussian.log_mixture_sums(
+            tile.x, weight, weights.alpha, weights.log_prior, *weights.coefficients, log_mixture
+        )
         joint = guesses = None
         if weights.links is not None:
             joint = self._joint(tile, labels, weight, weights)
         if weights.questions.order is not None:
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
-            kernels.gaussian_guesses(
+            kernels.structure.gaussian_guesses(
                 np.where(self._observed_cells(tile), tile.x, np.nan),
                 *weights.coefficients,
                 labels.argmax(axis=0).astype(np.int8),
@@ -318,7 +320,7 @@ class Gaussian(Block):
         assert links is not None
         own = self._observed_cells(tile)[columns] * weight if self.gaps.size else weight[None]
         joint = np.zeros((columns.size, labels.shape[0] ** len(links), 3), tile.x.dtype)
-        kernels.joint_moments(tile.x, columns, own, labels, links, joint)
+        kernels.structure.joint_moments(tile.x, columns, own, labels, links, joint)
         return joint.astype(float)
 
 
@@ -348,7 +350,7 @@ def mixture_information(weight: np.ndarray, mean: np.ndarray, variance: np.ndarr
     information = np.empty(mean.shape[1], dtype)
     log_weight = np.log(np.maximum(weight, 1e-30))
     mixture = (array.astype(dtype) for array in (log_weight, mean, 1 / variance, *_hermite(N_NODES)))
-    kernels.mixture_information(*mixture, information)
+    kernels.gaussian.mixture_information(*mixture, information)
     return information.astype(float)
 
 

@@ -1,0 +1,87 @@
+"""Loops over categorical columns."""
+
+import math
+
+from hicorex.kernels.compiled import jit
+
+
+@jit
+def estimates(count, total, marginal, offsets, prior_samples, p):
+    """Probabilities (count + prior_samples marginal) / (seen + prior_samples) in each state, 1 if never seen.
+
+    count (k - 1, J, F) in states 1 to k - 1; total (F,) in all states; marginal (F,), 0 for places of
+    missing values; offsets (n + 1,); p (k, J, F) is filled in.
+    """
+    n_states, n_factors, _ = p.shape
+    for j in range(n_factors):
+        for i in range(offsets.size - 1):
+            for s in range(n_states):
+                seen = prior_samples
+                for f in range(offsets[i], offsets[i + 1]):
+                    own = total[f]
+                    if s > 0:
+                        own = count[s - 1, j, f]
+                    else:
+                        for t in range(n_states - 1):
+                            own -= count[t, j, f]
+                    p[s, j, f] = max(own, 0.0)
+                    if marginal[f] > 0:
+                        seen += p[s, j, f]
+                scale = 1 / seen
+                for f in range(offsets[i], offsets[i + 1]):
+                    p[s, j, f] = (p[s, j, f] + prior_samples * marginal[f]) * scale if marginal[f] > 0 else 1.0
+
+
+@jit
+def information(weight, p, log_p, is_category, offsets, out):
+    """sum_s w_s sum_v p_s(v) log(p_s(v) / sum_t w_t p_t(v)) of each column: out (G, n).
+
+    weight (k, G, n) or (k, G, 1); p, log_p (k, G, F); is_category (F,); offsets (n + 1,).
+    """
+    n_states, n_groups, _ = p.shape
+    for g in range(n_groups):
+        for i in range(offsets.size - 1):
+            at = i if weight.shape[2] > 1 else 0
+            total = 0.0
+            for f in range(offsets[i], offsets[i + 1]):
+                mixture = 0.0
+                for s in range(n_states):
+                    mixture += weight[s, g, at] * p[s, g, f]
+                if is_category[f] and mixture > 0:
+                    for s in range(n_states):
+                        total += weight[s, g, at] * p[s, g, f] * log_p[s, g, f]
+                    total -= mixture * math.log(mixture)
+            out[g, i] = max(total, 0.0)
+
+
+@jit
+def log_mixtures(alpha, prior, p, log_p, offsets, out):
+    """alpha_ij log(p_j(v) / p(v | y_j=0)) where alpha (J, n) > 0, into out (J, F), but for places of missing values."""
+    for j in range(alpha.shape[0]):
+        for i in range(alpha.shape[1]):
+            if alpha[j, i] > 0:
+                for f in range(offsets[i], offsets[i + 1] - 1):
+                    mixture = 0.0
+                    for s in range(prior.shape[0]):
+                        mixture += prior[s, j] * p[s, j, f]
+                    out[j, f] = alpha[j, i] * (math.log(mixture) - log_p[0, j, f])
+
+
+@jit
+def add_table_rows(codes, offsets, table, out):
+    """Add to each row of out (T, C) the rows of table (F, C) that its codes (n, T) point to."""
+    for i in range(codes.shape[0]):
+        for row in range(codes.shape[1]):
+            f = offsets[i] + codes[i, row]
+            for c in range(out.shape[1]):
+                out[row, c] += table[f, c]
+
+
+@jit
+def count_labels(codes, offsets, labels, out):
+    """Add each row of labels (T, C) to the rows of out (F, C) that its codes (n, T) point to."""
+    for i in range(codes.shape[0]):
+        for row in range(codes.shape[1]):
+            f = offsets[i] + codes[i, row]
+            for c in range(labels.shape[1]):
+                out[f, c] += labels[row, c]

@@ -1,0 +1,177 @@
+"""Loops over Gaussian columns."""
+
+import math
+
+import numpy as np
+
+from hicorex.kernels.compiled import add_log, jit
+
+# Pairs worked on at a time, so that they stay in the fastest cache.
+CHUNK = 1024
+
+
+@jit
+def estimates(x, square, total_x, total_square, count, prior_samples, floor, mean, variance):
+    """Mean and variance in each state from sums, as if ``prior_samples`` more had mean 0 and variance 1.
+
+    x, square (k - 1, J, n) sums in states 1 to k - 1; total_x, total_square (n,) in all states;
+    count (k, J, n) or (k, J, 1); mean and variance (k, J, n) are filled in.
+    """
+    n_states, n_factors, n = mean.shape
+    for j in range(n_factors):
+        for i in range(n):
+            rest_x, rest_square = total_x[i], total_square[i]
+            for s in range(n_states - 1, -1, -1):
+                own_x, own_square = rest_x, rest_square
+                if s > 0:
+                    own_x, own_square = x[s - 1, j, i], square[s - 1, j, i]
+                    rest_x -= own_x
+                    rest_square -= own_square
+                size = max(count[s, j, i if count.shape[2] > 1 else 0], 0.0) + prior_samples
+                centre = own_x / size
+                spread = max((own_square + prior_samples) / size - centre * centre, floor)
+                mean[s, j, i] = centre
+                variance[s, j, i] = spread
+
+
+@jit
+def ranks(mean, variance, log_variance, prior, out):
+    """Half the log of the variance that each factor explains of each column, at most H(Y_j): out (J, n)."""
+    n_states, n_factors, n = mean.shape
+    for j in range(n_factors):
+        entropy = 0.0
+        for s in range(n_states):
+            entropy -= prior[s, j] * math.log(prior[s, j])
+        for i in range(n):
+            centre = square = inside = 0.0
+            for s in range(n_states):
+                centre += prior[s, j] * mean[s, j, i]
+                square += prior[s, j] * (variance[s, j, i] + mean[s, j, i] * mean[s, j, i])
+                inside += prior[s, j] * log_variance[s, j, i]
+            out[j, i] = min(0.5 * (math.log(square - centre * centre) - inside), entropy)
+
+
+@jit
+def coefficients(mean, variance, log_variance, constant, linear, quadratic):
+    """log p(x | s) - log p(x | 0) = constant + linear x + quadratic x^2 for s > 0, (k - 1, J, n)."""
+    n_states, n_factors, n = mean.shape
+    for j in range(n_factors):
+        for i in range(n):
+            slope, bend = mean[0, j, i] / variance[0, j, i], 0.5 / variance[0, j, i]
+            level = 0.5 * (log_variance[0, j, i] + mean[0, j, i] * slope)
+            for s in range(1, n_states):
+                own = mean[s, j, i] / variance[s, j, i]
+                constant[s - 1, j, i] = level - 0.5 * (log_variance[s, j, i] + mean[s, j, i] * own)
+                linear[s - 1, j, i] = own - slope
+                quadratic[s - 1, j, i] = bend - 0.5 / variance[s, j, i]
+
+
+@jit
+def quadratic_scores(x, linear, quadratic, out):
+    """Add linear @ x + quadratic @ x^2 to out (C, T): x (n, T), coefficients (C, n). For few rows C."""
+    for i in range(x.shape[0]):
+        for c in range(out.shape[0]):
+            _add_parabola(x[i], linear[c, i], quadratic[c, i], out[c])
+
+
+@jit
+def _add_parabola(x, linear, quadratic, out):
+    for row in range(x.shape[0]):
+        out[row] += x[row] * (linear + quadratic * x[row])
+
+
+@jit
+def moment_sums(x, labels, linear, square):
+    """Sums of x and x^2 under labels (C, T), into linear and square (C, n): x (n, T). For few rows C."""
+    for i in range(x.shape[0]):
+        for c in range(labels.shape[0]):
+            linear[c, i], square[c, i] = _two_moments(x[i], labels[c])
+
+
+@jit
+def _two_moments(x, weight):
+    linear = square = x.dtype.type(0)
+    for row in range(x.shape[0]):
+        product = weight[row] * x[row]
+        linear += product
+        square += product * x[row]
+    return linear, square
+
+
+@jit
+def log_mixture_sums(x, weight, alpha, log_prior, constant, linear, quadratic, out):
+    """Sums over samples of log(p_j(x_i) / p(x_i | y_j=0)) where alpha > 0, added to out (J, n).
+
+    x (n, T) values; weight (T,); log_prior (k, J); constant, linear, quadratic (k - 1, J, n).
+    """
+    total = np.empty(x.shape[1], x.dtype)
+    for j in range(alpha.shape[0]):
+        for i in range(alpha.shape[1]):
+            if alpha[j, i] > 0:
+                total[:] = log_prior[0, j]
+                for s in range(constant.shape[0] - 1):
+                    level = log_prior[s + 1, j] + constant[s, j, i]
+                    _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
+                level = log_prior[-1, j] + constant[-1, j, i]
+                out[j, i] += _sum_with_last(x[i], level, linear[-1, j, i], quadratic[-1, j, i], total, weight)
+
+
+@jit
+def _add_quadratic(x, constant, linear, quadratic, total):
+    for row in range(x.shape[0]):
+        total[row] = add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
+
+
+@jit
+def _sum_with_last(x, constant, linear, quadratic, total, weight):
+    """The weighted sum after the last state is added, which need not be stored."""
+    result = x.dtype.type(0)
+    for row in range(x.shape[0]):
+        result += weight[row] * add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
+    return result
+
+
+@jit
+def mixture_information(log_weight, mean, precision, nodes, node_weight, out):
+    """I(Y:X) of P Gaussian mixtures by Gauss-Hermite quadrature.
+
+    log_weight, mean, precision (k, P); nodes and node_weight (Q,), of the standard normal; out (P,).
+    """
+    n_states, n_pairs = mean.shape
+    half = mean.dtype.type(0.5)
+    deviation = 1 / np.sqrt(precision)
+    height = log_weight + half * np.log(precision)
+    total = np.empty(CHUNK, mean.dtype)
+    out[:] = 0
+    for first in range(0, n_pairs, CHUNK):
+        last = min(first + CHUNK, n_pairs)
+        for s in range(n_states):
+            own_mean, own_deviation = mean[s, first:last], deviation[s, first:last]
+            own_height, weight = height[s, first:last], np.exp(log_weight[s, first:last])
+            for q in range(nodes.shape[0]):
+                for p in range(last - first):
+                    total[p] = 0
+                for t in range(n_states):
+                    if t != s:
+                        other = mean[t, first:last], precision[t, first:last], height[t, first:last]
+                        _add_density(nodes[q], own_mean, own_deviation, own_height, *other, total)
+                _add_product(weight, node_weight[q], total, out[first:last])
+    entropy = -(np.exp(log_weight) * log_weight).sum(axis=0)
+    for p in range(n_pairs):
+        out[p] = max(entropy[p] - out[p], mean.dtype.type(0))
+
+
+@jit
+def _add_density(node, own_mean, own_deviation, own_height, mean, precision, height, total):
+    """Add the density of another state at a node of the own one, relative to the own density there."""
+    half = total.dtype.type(0.5)
+    for p in range(own_mean.shape[0]):
+        away = own_mean[p] + node * own_deviation[p] - mean[p]
+        z = height[p] - own_height[p] - half * (away * away * precision[p] - node * node)
+        total[p] = add_log(total[p], z)
+
+
+@jit
+def _add_product(a, scale, b, out):
+    for p in range(out.shape[0]):
+        out[p] += scale * a[p] * b[p]
