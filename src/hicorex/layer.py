@@ -103,13 +103,16 @@ def run_pass(state: State, data: Data, engine) -> Pass:
         return (labels * weight).sum(axis=2, dtype=float), (log_normaliser * weight).sum(axis=1, dtype=float), answers
 
     if len(data.tiles) == 1:
-        label_sum, log_normaliser, answers = over_tile(data.tiles[0], engine.map)
+        label_sum, log_normaliser, found = over_tile(data.tiles[0], engine.map)
+        answers = [own.doubled() for own in found]
     else:
         results = engine.map(over_tile, data.tiles)
-        label_sum, log_normaliser, answers = next(results)
+        label_sum, log_normaliser, found = next(results)
+        answers = [own.doubled() for own in found]
         for more_labels, more_log, more_answers in results:
             label_sum, log_normaliser = label_sum + more_labels, log_normaliser + more_log
-            answers = [a + b for a, b in zip(answers, more_answers, strict=True)]
+            for own, more in zip(answers, more_answers, strict=True):
+                own.add(more)
     mixture = sum(block.log_mixture_sum(answers[b], weights[b], state.alpha[b]) for b, block in enumerate(data.blocks))
     return Pass(label_sum, (log_normaliser - mixture) / data.total, answers)
 

@@ -40,7 +40,7 @@ class LocalEngine:
         waiting: deque = deque()
         for item in items:
             waiting.append(self._pool.submit(function, item))
-            if len(waiting) > 2 * self.n_jobs:
+            if len(waiting) > self.n_jobs:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

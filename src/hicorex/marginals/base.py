@@ -191,12 +191,16 @@ class Answers(NamedTuple):
     joint: np.ndarray | None
     guesses: np.ndarray | None
 
-    def __add__(self, other: "Answers") -> "Answers":  # type: ignore[override]
-        def add(a, b):
-            return None if a is None else a + b
+    def doubled(self) -> "Answers":
+        """The same in double precision, in which tiles are added up."""
+        sums = tuple(array.astype(float) for array in self.sums)
+        return Answers(sums, *(None if array is None else array.astype(float) for array in self[1:]))
 
-        sums = tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
-        return Answers(sums, *(add(a, b) for a, b in zip(self[1:], other[1:], strict=True)))
+    def add(self, other: "Answers") -> None:
+        """Add the answers of another tile, in place."""
+        for own, more in zip((*self.sums, *self[1:]), (*other.sums, *other[1:]), strict=True):
+            if own is not None:
+                own += more
 
 
 def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -158,7 +158,7 @@ class Categorical(Block):
             count = np.zeros((self.offsets[-1], len(weighted)), self.dtype)
             kernels.categorical.count_labels(tile.codes, self.offsets, np.ascontiguousarray(weighted.T), count)
             sums = count.T
-        sums = sums.reshape(labels.shape[0] - 1, labels.shape[1], -1).astype(float)
+        sums = sums.reshape(labels.shape[0] - 1, labels.shape[1], -1)
         joint = guesses = None
         if weights.links is not None:
             joint = self._joint(tile, labels, weight, weights)
@@ -298,11 +298,11 @@ class Categorical(Block):
         if tile.x is not None:
             moments = np.zeros((columns.size, n_joint, 2), self.dtype)
             kernels.structure.joint_moments(tile.x, columns, weight[None], labels, links, moments)
-            return moments.astype(float)
+            return moments
         entries, offsets = self._entries(columns)
         joint = np.zeros((entries.size, n_joint), self.dtype)
         kernels.structure.joint_counts(tile.codes, columns, offsets, weight, labels, links, joint)
-        return joint.astype(float)
+        return joint
 
 
 def _chi_square(count: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -207,7 +207,7 @@ class Gaussian(Block):
                 weights.questions.order,
                 *guesses,
             )
-        return Answers(tuple(s.reshape(shape).astype(float) for s in sums), log_mixture.astype(float), joint, guesses)
+        return Answers(tuple(s.reshape(shape) for s in sums), log_mixture, joint, guesses)
 
     def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
@@ -321,7 +321,7 @@ class Gaussian(Block):
         own = self._observed_cells(tile)[columns] * weight if self.gaps.size else weight[None]
         joint = np.zeros((columns.size, labels.shape[0] ** len(links), 3), tile.x.dtype)
         kernels.structure.joint_moments(tile.x, columns, own, labels, links, joint)
-        return joint.astype(float)
+        return joint
 
 
 def smoothed(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> Parameters:
