@@ -213,6 +213,7 @@ def fit_layer(
             _reprime_unused(following, found.log_z, data, [rngs[start] for start in running])
         state = following.take(kept)
         running = [running[at] for at in kept]
+        del found, following  # the next pass needs their room
     return Fit(best_state, np.array(histories[best_start]), settled)
 
 
