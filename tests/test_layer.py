@@ -16,11 +16,12 @@ from hicorex.information import mutual_information
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
 from hicorex.starts import Seed
+from hicorex.structure import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-class Fixed:
+class Fixed(Tree):
     """A rule that leaves alpha as it is given, block by block."""
 
     def __init__(self, data, alpha):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from hicorex.columns import Data
-from hicorex.layer import State, block_weights, labels_of, run_pass
+from hicorex.layer import State, add_scores, block_weights, labels_of, run_pass
 from hicorex.marginals.base import Answers, Block, Estimate, Joint, Questions, linked
 from hicorex.structure import first_factors, kept_links
 
@@ -76,8 +76,7 @@ def pointwise(state: State, joints: list[list[Joint]], data: Data, engine) -> np
 
     def of_tile(rows: slice) -> np.ndarray:
         tiles = [block.tile(rows) for block in data.blocks]
-        scores = sum(block.scores(t, w) for block, t, w in zip(data.blocks, tiles, weights, strict=True))
-        labels, _ = labels_of(scores.astype(float), state.prior)
+        labels, _ = labels_of(add_scores(data, tiles, weights).astype(float), state.prior)
         known = -rel_entr(labels, state.prior[:, :, None]).sum(axis=(0, 1))
         for block, tile, own in zip(data.blocks, tiles, joints, strict=True):
             for joint in own:

@@ -16,7 +16,7 @@ from hicorex.bounds import Bounds, joint_marginals, layer_bounds
 from hicorex.columns import Columns, Data, Schema
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
-from hicorex.layer import UNUSED_NATS, State, block_weights, fit_layer, labels_of, run_pass
+from hicorex.layer import UNUSED_NATS, State, add_scores, block_weights, fit_layer, labels_of, run_pass
 from hicorex.marginals.base import Questions
 from hicorex.significance import LEVEL, link_probabilities
 from hicorex.structure import RULES
@@ -285,7 +285,7 @@ def _scores(state: State, data: Data, engine) -> np.ndarray:
     weights = block_weights(state, data, engine)
 
     def of_tile(rows: slice) -> np.ndarray:
-        return sum(block.scores(block.tile(rows), w) for block, w in zip(data.blocks, weights, strict=True))
+        return add_scores(data, [block.tile(rows) for block in data.blocks], weights)
 
     n_states, n_factors = state.prior.shape
     return np.concatenate(list(engine.map(of_tile, data.tiles)), axis=1).reshape(n_states - 1, n_factors, -1)

@@ -9,7 +9,6 @@ import numpy as np
 from hicorex.columns import Data
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, take_factors
 from hicorex.starts import Seed, choose_variables
-from hicorex.structure import Unique
 
 # Iterations after which factors that explain nothing are started anew from another variable.
 REPRIME_AT = (4, 8, 12)
@@ -74,6 +73,11 @@ def block_weights(state: State, data: Data, engine) -> list:
     return list(engine.map(weights, range(len(data.blocks))))
 
 
+def add_scores(data: Data, tiles: list, weights: list, map_blocks: Callable = map) -> np.ndarray:
+    """The scores of some samples, summed over the blocks in order, ((k - 1) J, T)."""
+    return sum(map_blocks(lambda b: data.blocks[b].scores(tiles[b], weights[b]), range(len(data.blocks))))
+
+
 def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Labels p(y_j | x) (k, J, T) from scores ((k - 1) J, T), and their log normaliser (J, T) (eq:label_m)."""
     n_states, n_factors = prior.shape
@@ -97,32 +101,25 @@ def run_pass(state: State, data: Data, engine) -> Pass:
     def over_tile(rows: slice, map_blocks: Callable = map):
         weight = data.weight[rows]
         tiles = list(map_blocks(lambda b: data.blocks[b].tile(rows), n_blocks))
-        scores = sum(map_blocks(lambda b: data.blocks[b].scores(tiles[b], weights[b]), n_blocks))
-        labels, log_normaliser = labels_of(scores, state.prior)
+        labels, log_normaliser = labels_of(add_scores(data, tiles, weights, map_blocks), state.prior)
         answers = list(map_blocks(lambda b: data.blocks[b].measure(tiles[b], labels, weight, weights[b]), n_blocks))
         return (labels * weight).sum(axis=2, dtype=float), (log_normaliser * weight).sum(axis=1, dtype=float), answers
 
-    if len(data.tiles) == 1:
-        label_sum, log_normaliser, found = over_tile(data.tiles[0], engine.map)
-        answers = [own.doubled() for own in found]
-    else:
-        results = engine.map(over_tile, data.tiles)
-        label_sum, log_normaliser, found = next(results)
-        answers = [own.doubled() for own in found]
-        for more_labels, more_log, more_answers in results:
-            label_sum, log_normaliser = label_sum + more_labels, log_normaliser + more_log
-            for own, more in zip(answers, more_answers, strict=True):
-                own.add(more)
+    # Threads share the tiles, or the blocks of the only one.
+    first, *others = data.tiles
+    results = engine.map(over_tile, data.tiles) if others else iter([over_tile(first, engine.map)])
+    label_sum, log_normaliser, found = next(results)
+    answers = [own.doubled() for own in found]
+    for more_labels, more_log, more_answers in results:
+        label_sum, log_normaliser = label_sum + more_labels, log_normaliser + more_log
+        for own, more in zip(answers, more_answers, strict=True):
+            own.add(more)
     mixture = sum(block.log_mixture_sum(answers[b], weights[b], state.alpha[b]) for b, block in enumerate(data.blocks))
     return Pass(label_sum, (log_normaliser - mixture) / data.total, answers)
 
 
 def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, np.ndarray]:
-    """The next state from the sums of a pass, and what the objective counted twice, (J,).
-
-    Under the rule "unique" alpha was measured on the labels before; what it allows too much for the
-    labels of this pass is taken off the objective, so that it stays a lower bound.
-    """
+    """The next state from the sums of a pass, and what the objective counted twice, (J,)."""
     n_states = len(state.prior)
     prior = (found.label_sum + PRIOR_SAMPLES / n_states) / (data.total + PRIOR_SAMPLES)
 
@@ -132,10 +129,7 @@ def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, 
         estimate = Estimate(parameters, prior, block.rank(parameters, prior))
         alpha = rule.alpha(block, estimate, state.questions[b], answers, state.n_starts)
         questions = rule.questions(block, estimate, alpha, answers, state.n_starts)
-        excess = np.zeros(len(alpha))
-        if isinstance(rule, Unique):
-            excess = (np.maximum(state.alpha[b] - alpha, 0) * estimate.rank).sum(axis=1)
-        return parameters, alpha, questions, excess
+        return parameters, alpha, questions, rule.excess(estimate, state.alpha[b], alpha)
 
     parameters, alpha, questions, excess = zip(*engine.map(of_block, range(len(data.blocks))), strict=True)
     return State(prior, list(parameters), list(alpha), list(questions), state.n_starts), sum(excess)

@@ -9,7 +9,7 @@ the other variables and of other samples alone, so that the test is exact.
 import numpy as np
 
 from hicorex.columns import Data
-from hicorex.layer import State, block_weights, fit_layer
+from hicorex.layer import State, add_scores, block_weights, fit_layer
 
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.01
@@ -49,8 +49,7 @@ def _test(state: State, data: Data, engine) -> list[np.ndarray]:
 def _tabulate(state: State, data: Data, weights: list, owners: list[np.ndarray], rows: slice) -> list[np.ndarray]:
     n_states, n_factors = state.prior.shape
     tiles = [block.tile(rows) for block in data.blocks]
-    scores = sum(block.scores(t, w) for block, t, w in zip(data.blocks, tiles, weights, strict=True))
-    scores = scores.reshape(n_states - 1, n_factors, -1)
+    scores = add_scores(data, tiles, weights).reshape(n_states - 1, n_factors, -1)
     scores = scores + np.log(state.prior[1:] / state.prior[0])[:, :, None].astype(scores.dtype)
     weight = data.weight[rows].astype(float)
     tables = []

@@ -28,6 +28,10 @@ class Tree:
         first = _most_informative(block, estimate, n_starts)
         return _spread(first, np.ones(first.shape), estimate.rank.shape) * block.informative
 
+    def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """What the objective counts twice, (J,): nothing, since alpha sums to at most 1 for any labels."""
+        return np.zeros(len(after))
+
 
 class Overlap(Tree):
     """The paper's heuristic: the share of all samples in which a factor is the first guessed right."""
@@ -75,6 +79,14 @@ class Unique(Tree):
         if answers.joint is not None:
             self._further(share, block, estimate, links, answers.joint)
         return _spread(links, share, estimate.rank.shape) * block.informative
+
+    def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """What the objective counts twice, (J,).
+
+        Alpha was measured on the labels before; what it allows too much for the labels at hand is to be
+        taken off, so that the objective stays a lower bound.
+        """
+        return (np.maximum(before - after, 0) * estimate.rank).sum(axis=1)
 
     def _further(self, share, block, estimate, links, joint) -> None:
         """Fill in the shares (S, D, n) of all factors but the first of each variable."""
