@@ -1,15 +1,18 @@
 """The fast path equals the oracle: every marginal, every rule, missing values, weights."""
 
+from itertools import product
+
 import numpy as np
 import oracle
 import pytest
 from conftest import mixed_table
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import rel_entr
 
-from hicorex.bounds import joint_marginals, layer_bounds
 from hicorex.columns import Columns, Schema
 from hicorex.engine import LocalEngine
-from hicorex.layer import first_state, run_pass, update
+from hicorex.evaluation import evaluate, links_of
+from hicorex.layer import first_state, harden, run_pass, update
 from hicorex.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
 
 N_FACTORS = 3
@@ -153,40 +156,66 @@ def test_mean_log_z_equals_the_objective(case):
     assert_allclose(case.weight @ log_z.sum(axis=1) / case.weight.sum(), expected, atol=1e-9)
 
 
-def test_tight_bound_equals_the_oracle(case):
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("own_marginals", [False, True])
+def test_tight_bound_equals_the_oracle(case, hard, own_marginals):
+    relabel = harden if hard else None
+    links = links_of(case.state, case.data)
     with LocalEngine(1) as engine:
-        joints = joint_marginals(case.state, case.data, engine)
-        found = layer_bounds(case.state, joints, case.data, engine)
-    labels, _ = case.labels()
-    labels = np.maximum(labels, 1e-300)
-    prior = case.state.prior.T
-    samples = -np.array([sum((own[j] * np.log(own[j] / prior[j])).sum() for j in range(len(prior))) for own in labels])
+        found = evaluate(case.state, links, case.data, engine, relabel=relabel)
+        joints = found.joints
+        if not own_marginals:
+            found = evaluate(case.state, links, case.data, engine, joints, relabel)
+    labels, log_z = case.labels()
+    if hard:
+        labels = (labels == labels.max(axis=2, keepdims=True)).astype(float)
+    share = case.weight / case.weight.sum()
+    prior = np.einsum("l,ljs->js", share, labels)
+    cost = (rel_entr(labels, prior)).sum(axis=2)
+    samples, unique = -cost.sum(axis=1), -cost
     for block, own, columns in zip(case.data.blocks, joints, case.data.columns, strict=True):
         for joint in own:
             for q, at in enumerate(joint.columns):
-                samples += _explained(case.columns[columns[at]], case.weight, labels, joint.factors[:, q])
+                column, factors = case.columns[columns[at]], joint.factors[:, q].tolist()
+                exact = own_marginals and not oracle.is_gaussian(column)
+                explained = _explained(column, case.weight, labels, factors, 1e-9 if exact else 1.0)
+                samples += explained[0]
+                for place, j in enumerate(factors):
+                    unique[:, j] += explained[0] - explained[1][place]
         assert len({c for joint in own for c in joint.columns}) == sum(len(joint.columns) for joint in own)
         assert block.n_columns >= max(joint.columns.max() for joint in own)
-    mean = case.weight @ samples / case.weight.sum()
-    assert_allclose(found.lower, mean, rtol=1e-4)
-    spread = case.weight @ (samples - mean) ** 2 / case.weight.sum()
-    assert_allclose(found.lower_stderr, np.sqrt(spread / (case.weight.sum() - 1)), rtol=1e-3)
+    assert_allclose(found.explained, samples, rtol=1e-3, atol=1e-3)
+    assert_allclose(share @ found.explained, share @ samples, rtol=1e-4)
+    assert_allclose(found.information, share @ cost, rtol=1e-4)
+    assert_allclose(found.unique, share @ unique, rtol=1e-3, atol=1e-4)
+    spread = np.sqrt(share @ (unique - share @ unique) ** 2 / (case.weight.sum() - 1))
+    assert_allclose(found.unique_stderr, spread, rtol=1e-2)
+    assert_allclose(found.log_z, share @ log_z, rtol=1e-3, atol=1e-4)
+    assert_array_equal(found.labels.T, case.labels()[0].argmax(axis=2))
 
 
-def _explained(column, weight, labels, factors):
-    """E log p(x | y_S) / p(x) of each sample."""
-    n_states = labels.shape[2]
+def _explained(column, weight, labels, factors, prior_samples):
+    """E log p(x | y_S) / p(x) of each sample, and the same without each of the factors."""
+    k = labels.shape[2]
     shares = np.ones((len(labels), 1))
     for j in factors:
         shares = (shares[:, :, None] * labels[:, j, None, :]).reshape(len(labels), -1)
     seen = np.array([not oracle.is_missing(x) for x in column])
     size = (weight * seen) @ shares if len(factors) > 1 else weight @ shares
-    marginals = [oracle.marginal(column, weight * share, weight) for share in shares.T]
-    assert shares.shape[1] == n_states ** len(factors)
-    explained = np.zeros(len(labels))
+    size = size / size.sum()
+    marginals = [oracle.marginal(column, weight * share, weight, prior_samples) for share in shares.T]
+    states = list(product(range(k), repeat=len(factors)))
+    explained, without = np.zeros(len(labels)), np.zeros((len(factors), len(labels)))
     for at in np.flatnonzero(seen):
-        mixture = oracle.log_mixture(column[at], size / size.sum(), marginals)
+        x = column[at]
+        mixture = oracle.log_mixture(x, size, marginals)
         explained[at] = sum(
-            p * (oracle.log_p(column[at], m) - mixture) for p, m in zip(shares[at], marginals, strict=True)
+            p * (oracle.log_p(x, m) - mixture) for p, m in zip(shares[at], marginals, strict=True) if p > 0
         )
-    return explained
+        for place in range(len(factors)):
+            for rest in product(range(k), repeat=len(factors) - 1):
+                own = [n for n, s in enumerate(states) if s[:place] + s[place + 1 :] == rest]
+                if shares[at, own].sum() > 0:
+                    log_p = oracle.log_mixture(x, size[own] / size[own].sum(), [marginals[n] for n in own])
+                    without[place, at] += shares[at, own].sum() * (log_p - mixture)
+    return explained, without

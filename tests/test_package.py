@@ -27,8 +27,14 @@ ORDER = [
     "engine",
     "layer",
     "significance",
+    "evaluation",
+    "sizing",
+    "permutation",
     "bounds",
+    "explainer",
     "corex",
+    "hierarchy",
+    "representation",
     "datasets",
     "demo",
 ]
@@ -81,7 +87,7 @@ def test_demo_prints_truth_bound_and_structure(capsys):
     main()
     printed = capsys.readouterr().out
     assert "adjusted Rand index: 1.00" in printed
-    assert printed.count("TC(X) >= ") == 3
+    assert printed.count("<= TC(X)") == 3
 
 
 def test_information_of_known_distributions():

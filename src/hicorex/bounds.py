@@ -1,113 +1,226 @@
-"""How much of the total correlation a layer explains, from below (Thm basic)."""
+"""Bounds on the total correlation and the entropy of a table, from the terms of its layers (Thm hierarchy, tcub)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import rel_entr
 
 from hicorex.columns import Data
-from hicorex.layer import State, add_scores, block_weights, labels_of, run_pass
-from hicorex.marginals.base import Answers, Block, Estimate, Joint, Questions, linked
-from hicorex.structure import first_factors, kept_links
-
-# Values held at once while joint states are evaluated.
-MOST_VALUES = 2**20
+from hicorex.evaluation import Terms
+from hicorex.information import frequencies, mean_and_error, sample_entropy
+from hicorex.marginals import Categorical
 
 
-@dataclass(frozen=True)
+class FactorBounds(NamedTuple):
+    """What one factor explains, in nats.
+
+    name : layer1_factor0, ...
+    objective : E[log Z_j], what the fit maximises
+    contribution : how much the layer's contribution falls without it; with overlap less than the objective
+    contribution_stderr : its standard error over the samples
+    information : I(Y_j:layer below), what it costs
+    """
+
+    name: str
+    objective: float
+    contribution: float
+    contribution_stderr: float
+    information: float
+
+
+class LayerBounds(NamedTuple):
+    """What one layer explains, in nats.
+
+    name : layer1, ...
+    n_factors : how many factors it has
+    objective : sum_j E[log Z_j] of its soft labels
+    contribution : what it adds to the lower bound: sum_i I(Y_{S_i}:X_i) - sum_j I(Y_j:X), with the labels
+        that feed the layer above, or the soft ones of the top layer
+    contribution_stderr : its standard error over the samples
+    lower : the lower bound with the layers up to this one
+    conditional_entropy : sum_i H(X_i | Y), what the layer leaves open of its input; None if that is not discrete
+    """
+
+    name: str
+    n_factors: int
+    objective: float
+    contribution: float
+    contribution_stderr: float
+    lower: float
+    conditional_entropy: float | None
+
+
+@dataclass(frozen=True, repr=False)
 class Bounds:
-    """Bounds on the total correlation TC(X), in nats.
+    """Bounds on the total correlation TC(X) and the entropy H(X), in nats.
 
     Attributes
     ----------
-    lower : float
-        sum_i I(Y_{S_i}:X_i) - sum_j I(Y_j:X), S_i the factors of variable i.
-    lower_stderr : float
-        Its standard error over the samples.
+    lower, lower_stderr : float
+        The sum of the layers' contributions, and its standard error over the samples.
     objective : float
-        sum_j E[log Z_j], what the fit maximises; a bound as well, and never the tighter one
-        but for sampling noise.
+        sum_j E[log Z_j] over all layers, what the fits maximise.
+    upper, upper_stderr : float or None
+        sum_i H(X_i) - H(Y^1), with the joint entropy of the first layer's labels.
+    upper_theorem : float or None
+        The sum over layers of contribution and conditional entropy: the paper's upper bound, for one factor on top.
+    entropy_lower, entropy_upper : float or None
+        Bounds on H(X).
+    no_upper : str
+        Why there is no upper bound, if so.
+    layers : tuple of LayerBounds
+    factors : tuple of FactorBounds
+        In falling order of what they explain within their layer. Empty for cross-fitted bounds, since
+        every fold has factors of its own.
+    n_samples : int
     """
 
     lower: float
     lower_stderr: float
     objective: float
+    upper: float | None
+    upper_stderr: float | None
+    upper_theorem: float | None
+    entropy_lower: float | None
+    entropy_upper: float | None
+    no_upper: str
+    layers: tuple[LayerBounds, ...]
+    factors: tuple[FactorBounds, ...]
+    n_samples: int
 
-    def __str__(self) -> str:
-        return (
-            f"TC(X) >= {self.lower:.4g} nats (standard error {self.lower_stderr:.2g}); "
-            f"objective {self.objective:.4g} nats"
-        )
+    def __repr__(self) -> str:
+        above = f" <= {self.upper:.4g} (standard error {self.upper_stderr:.2g})" if self.upper is not None else ""
+        lines = [f"{self.lower:.4g} nats (standard error {self.lower_stderr:.2g}) <= TC(X){above}"]
+        if self.upper is not None:
+            lines.append(f"{self.entropy_lower:.4g} <= H(X) <= {self.entropy_upper:.4g} nats")
+        else:
+            lines.append(f"no upper bound: {self.no_upper}")
+        lines.append(f"{'':<10}{'factors':>8}{'adds':>10}{'std.err.':>10}{'lower':>10}{'objective':>11}{'leaves':>10}")
+        for row in self.layers:
+            left = "" if row.conditional_entropy is None else f"{row.conditional_entropy:.4g}"
+            lines.append(
+                f"{row.name:<10}{row.n_factors:>8}{row.contribution:>10.4g}{row.contribution_stderr:>10.2g}"
+                f"{row.lower:>10.4g}{row.objective:>11.4g}{left:>10}"
+            )
+        return "\n".join(lines)
 
+    def to_frame(self) -> Any:
+        """All layers and factors as one table, a row each (needs pandas).
 
-def joint_marginals(state: State, data: Data, engine) -> list[list[Joint]]:
-    """For each block, the marginals of its columns given the joint states of the factors they belong to."""
-    estimates = [
-        Estimate(parameters, state.prior, block.rank(parameters, state.prior))
-        for block, parameters in zip(data.blocks, state.parameters, strict=True)
-    ]
-    links = [kept_links(*args) for args in zip(data.blocks, estimates, state.alpha, strict=True)]
-    deep = links[0].shape[1] > 1
-    questions = [Questions(links=own if deep else None) for own in links]
-    found = run_pass(State(state.prior, state.parameters, state.alpha, questions, 1), data, engine)
-    return [_of_block(*args, found.label_sum) for args in zip(data.blocks, links, found.answers, strict=True)]
+        A layer's row is followed by those of its factors; ``lower`` is the bound with the layers up to
+        this one, and without a factor it is lower by the factor's ``contribution``.
+        """
+        import pandas as pd
 
-
-def _of_block(block: Block, links: np.ndarray, answers: Answers, label_sum: np.ndarray) -> list[Joint]:
-    n_states, n_factors = label_sum.shape
-    n_linked = (links[0] >= 0).sum(axis=0)
-    alone = np.flatnonzero(n_linked == 1)
-    factors = links[0, :1, alone].T
-    prior = label_sum / label_sum.sum(axis=0)
-    parameters = block.of_pairs(block.estimate(answers.sums, label_sum), factors[0], alone)
-    joints = [Joint(alone, factors, prior[:, factors[0]], parameters)]
-    if answers.joint is not None:
-        _, columns, factors = linked(links, n_factors)
-        for depth in range(2, len(factors) + 1):
-            own = n_linked[columns] == depth
-            sums = first_factors(block.of_columns(answers.joint, columns, own), n_states, len(factors), depth)
-            joints.append(Joint(columns[own], factors[:depth, own], *block.joint_parameters(sums, columns[own])))
-    return [joint for joint in joints if joint.columns.size]
-
-
-def pointwise(state: State, joints: list[list[Joint]], data: Data, engine) -> np.ndarray:
-    """For each sample, sum_i log p(x_i | y_{S_i}) / p(x_i) - sum_j log p(y_j | x) / p(y_j), its labels' mean, (N,)."""
-    weights = block_weights(state, data, engine)
-
-    def of_tile(rows: slice) -> np.ndarray:
-        tiles = [block.tile(rows) for block in data.blocks]
-        labels, _ = labels_of(add_scores(data, tiles, weights).astype(float), state.prior)
-        known = -rel_entr(labels, state.prior[:, :, None]).sum(axis=(0, 1))
-        for block, tile, own in zip(data.blocks, tiles, joints, strict=True):
-            for joint in own:
-                known += _explained(block, joint, labels, tile)
-        return known
-
-    return np.concatenate(list(engine.map(of_tile, data.small_tiles)))
+        rows: list[dict] = []
+        for layer in self.layers:
+            rows.append(layer._asdict() | {"kind": "layer"})
+            own = [f._asdict() for f in self.factors if f.name.startswith(f"{layer.name}_")]
+            rows.extend(factor | {"kind": "factor"} for factor in own)
+        columns = ["kind", "n_factors", "contribution", "contribution_stderr", "objective"]
+        table = pd.DataFrame(rows).set_index("name")
+        return table.reindex(columns=[*columns, "lower", "conditional_entropy", "information"])
 
 
-def _explained(block: Block, joint: Joint, labels: np.ndarray, tile) -> np.ndarray:
-    """sum_i E log p(x_i | y_{S_i}) / p(x_i) over some columns for each sample, (T,)."""
-    n_joint, n_columns = joint.probability.shape
-    explained = np.zeros(labels.shape[2])
-    width = max(1, MOST_VALUES // (n_joint * labels.shape[2]))
-    for first in range(0, n_columns, width):
-        own = np.arange(n_columns) < first + width
-        own[:first] = False
-        parameters = block.parameters_of(joint, own)
-        part = Joint(joint.columns[own], joint.factors[:, own], joint.probability[:, own], parameters)
-        weight = np.ones((1, part.columns.size, labels.shape[2]))
-        for factors in part.factors:
-            weight = (weight[:, None] * labels[:, factors]).reshape(-1, *weight.shape[1:])
-        explained += (weight * block.log_ratio(tile, part)).sum(axis=(0, 1))
-    return explained
+class Evidence(NamedTuple):
+    """What a stack of layers says about some samples, from the bottom up.
+
+    weight : (N,); layers : the terms of each layer; entropies : for each layer sum_i H of its input, None
+    where that is not discrete; surprisal : (N,), -sum_i log p(x_i), and why there is none
+    """
+
+    weight: np.ndarray
+    layers: list[Terms]
+    entropies: list[float | None]
+    surprisal: np.ndarray | None
+    no_upper: str
 
 
-def layer_bounds(state: State, joints: list[list[Joint]], data: Data, engine) -> Bounds:
-    """The bounds of one layer as means over the samples of the data."""
-    known = pointwise(state, joints, data, engine)
-    objective = run_pass(state, data, engine).log_z.sum()
+def gather(data: Data, layers: Sequence[Terms], corrected: bool) -> Evidence:
+    """The evidence of the terms of layers about the samples of ``data``.
+
+    ``corrected`` takes their finite number off the entropies of the columns, so that they do not come out low.
+    """
     weight = data.weight.astype(float)
-    lower = np.average(known, weights=weight)
-    variance = np.average((known - lower) ** 2, weights=weight)
-    return Bounds(float(lower), float(np.sqrt(variance / max(data.total - 1, 1))), float(objective))
+    reason = _why_no_entropy(data)
+    entropy, surprisal = None, None
+    if not reason:
+        surprisal = np.concatenate(
+            [sum(block.surprisal(block.tile(rows)) for block in data.blocks) for rows in data.tiles]
+        )
+        entropy = sum(block.entropies().sum() for block in data.blocks)
+        if corrected:
+            bias = sum(block.freedom.sum() for block in data.blocks) / (2 * data.total)
+            entropy, surprisal = entropy + bias, surprisal + bias
+    entropies: list[float | None] = [entropy]
+    for terms in layers[:-1]:
+        entropies.append(sum(sample_entropy(own, weight=weight) for own in terms.labels))
+    return Evidence(weight, list(layers), entropies, surprisal, reason)
+
+
+def _why_no_entropy(data: Data) -> str:
+    for block, columns in zip(data.blocks, data.columns, strict=True):
+        if not isinstance(block, Categorical):
+            return f"column {columns[0]} is not discrete"
+        gap = block.observed < block.total
+        if gap.any():
+            return f"column {columns[gap.argmax()]} has missing values or categories that the fit has not seen"
+    return ""
+
+
+def bounds_of(parts: Sequence[Evidence]) -> Bounds:
+    """The bounds from the evidence of one part of the samples, or of several parts with models of their own."""
+    weight = np.concatenate([part.weight for part in parts])
+    shares = np.array([part.weight.sum() for part in parts]) / weight.sum()
+    n_layers = len(parts[0].layers)
+    explained = [np.concatenate([part.layers[k].explained for part in parts]) for k in range(n_layers)]
+    costs = [shares @ [part.layers[k].information.sum() for part in parts] for k in range(n_layers)]
+    rows = []
+    for k in range(n_layers):
+        added, stderr = mean_and_error(explained[k], weight)
+        inputs = [part.entropies[k] for part in parts]
+        left = None if None in inputs else float(shares @ np.array(inputs, float) - costs[k] - added)
+        objective = float(shares @ [part.layers[k].log_z.sum() for part in parts])
+        lower, _ = mean_and_error(sum(explained[: k + 1]), weight)
+        n_factors = len(parts[0].layers[k].log_z)
+        rows.append(LayerBounds(f"layer{k + 1}", n_factors, objective, added, stderr, lower, left))
+    lower, lower_stderr = mean_and_error(sum(explained), weight)
+    no_upper = next((part.no_upper for part in parts if part.no_upper), "")
+    upper = upper_stderr = theorem = entropy_lower = entropy_upper = None
+    if not no_upper:
+        surprisal = [part.surprisal for part in parts if part.surprisal is not None]
+        known = [_surprisal_of_labels(part) for part in parts]
+        upper, upper_stderr = mean_and_error(np.concatenate(surprisal) - np.concatenate(known), weight)
+        entropy_lower, _ = mean_and_error(np.concatenate(known), weight)
+        entropy_upper = mean_and_error(np.concatenate(surprisal), weight)[0] - lower
+        if rows[-1].n_factors == 1:
+            theorem = sum(row.contribution + (row.conditional_entropy or 0) for row in rows)
+    return Bounds(
+        lower,
+        lower_stderr,
+        sum(row.objective for row in rows),
+        upper,
+        upper_stderr,
+        theorem,
+        entropy_lower,
+        entropy_upper,
+        no_upper,
+        tuple(rows),
+        _factors(parts[0].layers) if len(parts) == 1 else (),
+        weight.size,
+    )
+
+
+def _surprisal_of_labels(part: Evidence) -> np.ndarray:
+    """-log p(y^1) of each sample's joint label in the first layer, (N,)."""
+    share, code = frequencies(*part.layers[0].labels, weight=part.weight)
+    return -np.log(share[code])
+
+
+def _factors(layers: Sequence[Terms]) -> tuple[FactorBounds, ...]:
+    return tuple(
+        FactorBounds(f"layer{k}_factor{j}", *map(float, numbers))
+        for k, terms in enumerate(layers, start=1)
+        for j, numbers in enumerate(zip(terms.log_z, terms.unique, terms.unique_stderr, terms.information, strict=True))
+    )

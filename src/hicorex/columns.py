@@ -204,6 +204,16 @@ class Data:
         """The same samples with other weights."""
         return Data.of(self.blocks, self.columns, weight.astype(self.weight.dtype))
 
+    def take(self, rows: np.ndarray) -> "Data":
+        """Some of the samples."""
+        return Data.of([block.take(rows) for block in self.blocks], self.columns, self.weight[rows])
+
+    def shuffled(self, rng: np.random.Generator) -> "Data":
+        """Every column in an order of its own, so that all dependence is lost."""
+        order = np.arange(self.weight.size)
+        blocks = [block.take(rng.permuted(np.tile(order, (block.n_columns, 1)), axis=1)) for block in self.blocks]
+        return Data.of(blocks, self.columns, self.weight)
+
     def to_table(self, blocks: list[np.ndarray]) -> np.ndarray:
         """Arrays with the block's columns last, put together in the table's order of columns."""
         table = np.empty((*blocks[0].shape[:-1], self.n_columns), blocks[0].dtype)

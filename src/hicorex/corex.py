@@ -6,26 +6,39 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hicorex.bounds import Bounds, joint_marginals, layer_bounds
+from hicorex.bounds import bounds_of, gather
 from hicorex.columns import Columns, Data, Schema
 from hicorex.engine import LocalEngine
+from hicorex.evaluation import Terms, evaluate, links_of
 from hicorex.exceptions import HicorexError
-from hicorex.layer import UNUSED_NATS, State, add_scores, block_weights, fit_layer, labels_of, run_pass
+from hicorex.explainer import Explainer
+from hicorex.layer import (
+    UNUSED_NATS,
+    State,
+    add_scores,
+    all_information,
+    block_weights,
+    fit_layer,
+    harden,
+    labels_of,
+    run_pass,
+)
 from hicorex.marginals.base import Questions
 from hicorex.significance import LEVEL, link_probabilities
+from hicorex.sizing import Search, Sizing, choose_size
 from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
 BATCH_CELLS = 2**23
 
 
-class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     """One layer of discrete latent factors that explain the dependence among variables.
 
     Learns factors Y_1, ..., Y_m of k states each that maximise a lower bound on the total correlation
@@ -33,8 +46,9 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_factors : int, default=2
-        Number of latent factors, m. Factors that the data have no use for stay empty.
+    n_factors : int or "auto", default=2
+        Number of latent factors, m. Factors that the data have no use for stay empty. "auto" takes as
+        many as raise the bound on held-out samples, and says why in ``sizing_``.
     n_states : int, default=2
         Number of states of each factor, k.
     marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
@@ -68,6 +82,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Their sum, a lower bound on TC(X) but for the optimism of a fit; see ``bounds`` and ``score``.
     clusters_ : ndarray of shape (n_features,)
         The factor that each variable belongs to most; -1 where no link is significant.
+    bounds_ : Bounds
+        Bounds on the total correlation of the samples of the fit.
+    n_factors_ : int
+        Number of factors.
+    sizing_ : Sizing
+        With ``n_factors="auto"``: the sizes tried and why this one was taken.
     history_ : ndarray of shape (n_iter_,)
         The objective at each iteration of the start that was kept.
     n_iter_ : int
@@ -85,8 +105,11 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     True
     """
 
+    # Whether the input is the labels of a layer below: states that it has not seen are nothing to warn of.
+    _inner = False
+
     _parameter_constraints: dict = {
-        "n_factors": [Interval(Integral, 1, None, closed="left")],
+        "n_factors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_states": [Interval(Integral, 2, 100, closed="both")],
         "marginals": [str, list, tuple, np.ndarray, dict],
         "structure": [StrOptions(set(RULES))],
@@ -100,7 +123,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_factors: int = 2,
+        n_factors: int | Literal["auto"] = 2,
         *,
         n_states: int = 2,
         marginals: Any = "auto",
@@ -138,6 +161,11 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        self._fit(X, sample_weight)
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any) -> tuple[Data, Terms]:
+        """Learn the factors; return the samples as they were read, and what the layer says about them."""
         table = Columns(X)
         validate_data(self, X, skip_check_array=True)
         weight = _check_sample_weight(
@@ -156,17 +184,16 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         seed = np.random.SeedSequence(drawn)
         rule = RULES[self.structure]
         with LocalEngine(self.n_jobs) as engine:
+            if self.n_factors == "auto":
+                self.sizing_ = self._choose_size(data, engine, seed)
+            self.n_factors_ = self.sizing_.n_factors if self.n_factors == "auto" else int(self.n_factors)
             fit = fit_layer(
                 data,
                 rule,
                 engine,
-                n_factors=self.n_factors,
-                n_states=self.n_states,
-                n_starts=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
                 seed=seed,
                 progress=_progress_line if self.verbose else _silent,
+                **self._settings(),
             )
             if self.verbose:
                 print(file=sys.stderr)
@@ -174,15 +201,18 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 warnings.warn(
                     f"The objective still grew after max_iter={self.max_iter} iterations; raise max_iter or tol.",
                     ConvergenceWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
-            self._keep(fit.state, data, engine)
-            chance = link_probabilities(data, rule, engine, n_factors=self.n_factors, n_states=self.n_states, seed=seed)
+            terms = self._keep(fit.state, data, engine)
+            sizes = {"n_factors": self.n_factors_, "n_states": self.n_states}
+            chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
         linked = (data.to_table(chance) < LEVEL) & self.alpha_.any(axis=1)
         self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
         self.history_ = fit.history
         self.n_iter_ = len(fit.history)
-        return self
+        self.bounds_ = bounds_of([gather(data, [terms], corrected=False)])
+        self._remember(X, sample_weight, data, [terms])
+        return data, terms
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor, (n_samples, n_factors)."""
@@ -205,41 +235,34 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """log Z_j(x), what each factor explains of each sample, (n_samples, n_factors)."""
         return self._map(X, _log_z)
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Point-wise total correlation sum_j log Z_j(x), (n_samples,). Far from its mean: surprising."""
-        return self.log_z(X).sum(axis=1)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean point-wise total correlation: on new samples, an estimate of the bound without optimism."""
-        return float(self.score_samples(X).mean())
-
-    def bounds(self, X: Any = None) -> Bounds:
-        """Lower bound on the total correlation, with its standard error.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-            New samples; None stands for those of the fit.
-        """
-        check_is_fitted(self)
-        if X is None:
-            return self._bounds
-        data = self._encode(X)
-        with LocalEngine(self.n_jobs) as engine:
-            return layer_bounds(self._state, self._joints, data, engine)
-
     @property
     def _n_features_out(self) -> int:
-        return self.n_factors
+        return self.n_factors_
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
+    @property
+    def _stack(self) -> list["Corex"]:
+        return [self]
 
-    def _keep(self, state: State, data: Data, engine) -> None:
+    def _sized(self) -> dict[str, Any]:
+        return {"n_factors": self.n_factors_}
+
+    def _settings(self) -> dict[str, Any]:
+        """How a fit is made, but for its data, rule and seed."""
+        return {
+            "n_factors": self.n_factors_,
+            "n_states": self.n_states,
+            "n_starts": self.n_init,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+        }
+
+    def _choose_size(self, data: Data, engine, seed: np.random.SeedSequence) -> Sizing:
+        """The number of factors that held-out samples ask for."""
+        settings = {"n_states": self.n_states, "max_iter": self.max_iter, "tol": self.tol}
+        search = Search(data, RULES[self.structure], engine, seed, **settings)
+        return choose_size(search, most=max(1, data.n_columns // 2))
+
+    def _keep(self, state: State, data: Data, engine) -> Terms:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
         log_z = run_pass(state, data, engine).log_z
         used = log_z > UNUSED_NATS
@@ -249,17 +272,29 @@ class Corex(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._state = state = state.take_factors(order, state.questions)
         self.tcs_ = np.where(used, log_z, 0)[order]
         self.tc_ = float(self.tcs_.sum())
-        information = [_all_information(b, p, state.prior) for b, p in zip(data.blocks, state.parameters, strict=True)]
         self.alpha_ = data.to_table(state.alpha).T
-        self.mutual_information_ = data.to_table(information).T
-        self._joints = joint_marginals(state, data, engine)
-        self._bounds = layer_bounds(state, self._joints, data, engine)
+        self.mutual_information_ = data.to_table(all_information(state, data)).T
+        self._links = links_of(state, data)
+        terms = evaluate(state, self._links, data, engine)
+        self._joints = {False: terms.joints}
+        return terms
 
-    def _encode(self, X: Any) -> Data:
+    def _feed(self, data: Data, engine) -> Terms:
+        """Get ready to feed another layer with most likely states; what these say about the samples of the fit."""
+        terms = evaluate(self._state, self._links, data, engine, relabel=harden)
+        self._joints[True] = terms.joints
+        return terms
+
+    def _evaluate(self, data: Data, engine, hard: bool) -> Terms:
+        """What the layer says about new samples, with soft labels or most likely states."""
+        relabel = harden if hard else None
+        return evaluate(self._state, self._links, data, engine, self._joints[hard], relabel)
+
+    def _encode(self, X: Any, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
         table = Columns(X, least_samples=1)
         validate_data(self, X, reset=False, skip_check_array=True)
-        data, unseen = self._schema.encode(table, dtype=np.float64)
-        if unseen:
+        data, unseen = self._schema.encode(table, weight, dtype)
+        if unseen and not self._inner:
             warnings.warn(
                 f"Categories that the fit has not seen count as missing, in column {', '.join(unseen[:5])}"
                 f"{' and others' if len(unseen) > 5 else ''}.",
@@ -304,13 +339,6 @@ def _log_z(state: State, data: Data, engine) -> np.ndarray:
 
     _, log_normaliser = _labels(state, data, engine)
     return (log_normaliser - np.concatenate(list(engine.map(mixture, data.tiles)), axis=1)).T
-
-
-def _all_information(block, parameters, prior: np.ndarray) -> np.ndarray:
-    """I(Y_j:X_i) of every factor and column, (J, n)."""
-    factors, columns = np.indices((prior.shape[1], block.n_columns)).reshape(2, -1)
-    information = block.information(parameters, prior, factors, columns).reshape(-1, block.n_columns)
-    return information * block.informative
 
 
 def _progress_line(iteration: int, objective: float, n_starts: int) -> None:

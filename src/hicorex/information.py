@@ -35,11 +35,38 @@ def total_correlation(joint) -> float:
     return sum(entropy(joint.sum(axis=tuple(a for a in axes if a != i))) for i in axes) - entropy(joint)
 
 
-def sample_entropy(*columns) -> float:
+def sample_entropy(*columns, weight=None) -> float:
     """The entropy of the frequencies of the joint values of discrete columns, each (n_samples,).
 
     >>> round(sample_entropy([0, 0, 1, 1], [0, 1, 0, 1]), 4)
     1.3863
+    >>> round(sample_entropy([0, 1], weight=[3, 1]), 4)
+    0.5623
     """
-    _, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
-    return entropy(counts / counts.sum())
+    return entropy(frequencies(*columns, weight=weight)[0])
+
+
+def frequencies(*columns, weight=None) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each joint value of discrete columns, and which of them each sample has.
+
+    >>> frequencies([0, 0, 1, 1], [5, 6, 5, 5])
+    (array([0.25, 0.25, 0.5 ]), array([0, 1, 2, 2]))
+    """
+    code = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        distinct, place = np.unique(column, return_inverse=True)
+        # Codes are made dense again at each step, so that they never overflow.
+        _, code = np.unique(code * distinct.size + place, return_inverse=True)
+    count = np.bincount(code, weight)
+    return count / count.sum(), code
+
+
+def mean_and_error(values, weight) -> tuple[float, float]:
+    """The mean of values over samples with these frequencies, and its standard error.
+
+    >>> mean_and_error(np.array([1.0, 3.0]), np.array([5, 5]))
+    (2.0, 0.3333333333333333)
+    """
+    mean = np.average(values, weights=weight)
+    variance = np.average((values - mean) ** 2, weights=weight)
+    return float(mean), float(np.sqrt(variance / max(np.sum(weight) - 1, 1)))

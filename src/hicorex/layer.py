@@ -93,8 +93,18 @@ def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.nda
     return logits, largest + np.log(normaliser)
 
 
-def run_pass(state: State, data: Data, engine) -> Pass:
-    """One pass over the data under the state: labels, log Z, and every sum that the next state needs."""
+def harden(labels: np.ndarray, rows: slice) -> np.ndarray:
+    """All of each label's probability on its most likely state, the first of equals."""
+    hard = np.zeros_like(labels)
+    np.put_along_axis(hard, labels.argmax(axis=0)[None], 1, axis=0)
+    return hard
+
+
+def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) -> Pass:
+    """One pass over the data under the state: labels, log Z, and every sum that the next state needs.
+
+    ``relabel(labels, rows)`` puts other labels in the place of the state's own.
+    """
     weights = block_weights(state, data, engine)
     n_blocks = range(len(data.blocks))
 
@@ -102,6 +112,8 @@ def run_pass(state: State, data: Data, engine) -> Pass:
         weight = data.weight[rows]
         tiles = list(map_blocks(lambda b: data.blocks[b].tile(rows), n_blocks))
         labels, log_normaliser = labels_of(add_scores(data, tiles, weights, map_blocks), state.prior)
+        if relabel is not None:
+            labels = relabel(labels, rows)
         answers = list(map_blocks(lambda b: data.blocks[b].measure(tiles[b], labels, weight, weights[b]), n_blocks))
         return (labels * weight).sum(axis=2, dtype=float), (log_normaliser * weight).sum(axis=1, dtype=float), answers
 
@@ -125,7 +137,7 @@ def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, 
 
     def of_block(b: int):
         block, answers = data.blocks[b], found.answers[b]
-        parameters = block.estimate(answers.sums, found.label_sum)
+        parameters = block.estimate(answers.sums, found.label_sum, PRIOR_SAMPLES)
         estimate = Estimate(parameters, prior, block.rank(parameters, prior))
         alpha = rule.alpha(block, estimate, state.questions[b], answers, state.n_starts)
         questions = rule.questions(block, estimate, alpha, answers, state.n_starts)
@@ -133,6 +145,17 @@ def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, 
 
     parameters, alpha, questions, excess = zip(*engine.map(of_block, range(len(data.blocks))), strict=True)
     return State(prior, list(parameters), list(alpha), list(questions), state.n_starts), sum(excess)
+
+
+def all_information(state: State, data: Data) -> list[np.ndarray]:
+    """I(Y_j:X_i) of every factor and column, (J, n) by block."""
+    known = []
+    for block, parameters in zip(data.blocks, state.parameters, strict=True):
+        shape = (state.prior.shape[1], block.n_columns)
+        factors, columns = np.indices(shape).reshape(2, -1)
+        information = block.information(parameters, state.prior, factors, columns)
+        known.append(information.reshape(shape) * block.informative)
+    return known
 
 
 def prime(state: State, data: Data, factor: int, seed: Seed, rng: np.random.Generator) -> None:

@@ -117,6 +117,25 @@ def log_mixture_sums(x, weight, alpha, log_prior, constant, linear, quadratic, o
 
 
 @jit
+def log_mixtures(x, present, gap_of, alpha, log_prior, constant, linear, quadratic, out):
+    """Add sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample to out (J, T).
+
+    As in log_mixture_sums; gap_of (n,) is the row of present (n_gaps, T) for columns with missing values, or -1.
+    """
+    total = np.empty(x.shape[1], x.dtype)
+    for j in range(alpha.shape[0]):
+        for i in range(alpha.shape[1]):
+            if alpha[j, i] > 0:
+                total[:] = log_prior[0, j]
+                for s in range(constant.shape[0]):
+                    level = log_prior[s + 1, j] + constant[s, j, i]
+                    _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
+                for row in range(x.shape[1]):
+                    if gap_of[i] < 0 or present[gap_of[i], row]:
+                        out[j, row] += alpha[j, i] * total[row]
+
+
+@jit
 def _add_quadratic(x, constant, linear, quadratic, total):
     for row in range(x.shape[0]):
         total[row] = add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))

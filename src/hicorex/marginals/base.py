@@ -25,6 +25,7 @@ class Block(ABC):
     total : the weight of all samples
     freedom : (n,) the parameters of a column's marginal in one state
     rank_is_information : whether ``rank`` is exact
+    least_prior_samples : the weakest smoothing that leaves the parameters of a rare state of use
     informative : (n,), False for columns that do not vary
     """
 
@@ -34,6 +35,7 @@ class Block(ABC):
     freedom: np.ndarray
     informative: np.ndarray
     rank_is_information: bool
+    least_prior_samples: float
 
     @cached_property
     def distinct_freedom(self) -> tuple[np.ndarray, np.ndarray]:
@@ -53,6 +55,10 @@ class Block(ABC):
     @abstractmethod
     def n_columns(self) -> int:
         """The number of columns, n."""
+
+    @abstractmethod
+    def take(self, rows: np.ndarray) -> "Block":
+        """The block over some samples (M,), or over other samples for each column (n, M)."""
 
     @abstractmethod
     def tile(self, rows: slice) -> Any:
@@ -79,7 +85,7 @@ class Block(ABC):
         """Each column as features (f, T) whose cross products measure dependence."""
 
     @abstractmethod
-    def estimate(self, sums: tuple[np.ndarray, ...], label_count: np.ndarray) -> Any:
+    def estimate(self, sums: tuple[np.ndarray, ...], label_count: np.ndarray, prior_samples: float) -> Any:
         """Parameters from the sums of a pass and of its labels (k, J), drawn towards the column's own marginal."""
 
     @abstractmethod
@@ -115,7 +121,7 @@ class Block(ABC):
         """I(Y_last : X | the factors before) of linked columns (Q,) from their joint sums, the last factor fastest."""
 
     @abstractmethod
-    def joint_parameters(self, joint: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, Any]:
+    def joint_parameters(self, joint: np.ndarray, columns: np.ndarray, prior_samples: float) -> tuple[np.ndarray, Any]:
         """Probabilities (states, Q) and parameters of the joint states of linked columns (Q,)."""
 
     @abstractmethod
@@ -213,6 +219,11 @@ def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, n
     local = links[start, :, column].T
     local = local[: max(2, int((local >= 0).any(axis=1).sum()))]
     return start, column, np.ascontiguousarray(np.where(local < 0, -1, local + n_factors * start))
+
+
+def take_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Some samples of column after column (n, N): the same (M,) of all, or others of each (n, M)."""
+    return values[:, rows] if rows.ndim == 1 else np.take_along_axis(values, rows, axis=1)
 
 
 def take_factors(parameters, factors):

@@ -4,10 +4,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, xlogy
 
 from hicorex import kernels
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked, take_rows
 
 # Dependence between columns is measured on their most frequent categories; the rest count as one.
 MOST_FEATURES = 8
@@ -55,6 +55,7 @@ class Categorical(Block):
     """
 
     rank_is_information = True
+    least_prior_samples = 1e-9
 
     def __init__(self, codes: np.ndarray, sizes: np.ndarray, dtype):
         self.codes = codes
@@ -74,6 +75,10 @@ class Categorical(Block):
         """The number of columns, n."""
         return len(self.codes)
 
+    def take(self, rows: np.ndarray) -> "Categorical":
+        """The block over some samples (M,), or over other samples for each column (n, M)."""
+        return Categorical(take_rows(self.codes, rows), self.sizes, self.dtype)
+
     def tile(self, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
         codes = self.codes[:, rows]
@@ -89,7 +94,7 @@ class Categorical(Block):
         """The weight of the samples in which each column is observed, (n,)."""
         return np.add.reduceat(self.totals[0] * self.is_category, self.offsets[:-1])
 
-    def estimate(self, sums, label_count: np.ndarray) -> Parameters:
+    def estimate(self, sums, label_count: np.ndarray, prior_samples: float) -> Parameters:
         """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
         count = sums[0]
         if self.binary:
@@ -97,8 +102,19 @@ class Categorical(Block):
             count[..., 1::3] = sums[0]
             count[..., ::3] = label_count[1:, :, None] - sums[0]
         p = np.empty((*label_count.shape, self.offsets[-1]), self.dtype)
-        kernels.categorical.estimates(count, self.totals[0], self._marginal, self.offsets, PRIOR_SAMPLES, p)
+        kernels.categorical.estimates(count, self.totals[0], self._marginal, self.offsets, prior_samples, p)
         return Parameters(p, np.log(p))
+
+    def entropies(self) -> np.ndarray:
+        """H(X_i) of each column's frequencies, (n,)."""
+        return -np.add.reduceat(xlogy(self._marginal, self._marginal), self.offsets[:-1])
+
+    def surprisal(self, tile: Tile) -> np.ndarray:
+        """-sum_i log p(x_i) of each sample, by each column's frequencies, (T,)."""
+        log_p = np.log(np.where(self._marginal > 0, self._marginal, 1))
+        total = np.zeros((tile.codes.shape[1], 1))
+        kernels.categorical.add_table_rows(tile.codes, self.offsets, -log_p[:, None], total)
+        return total[:, 0]
 
     def log_odds(self, parameters: Parameters) -> np.ndarray:
         """log p(v | y=s) - log p(v | y=0), (k - 1, J, F)."""
@@ -190,7 +206,9 @@ class Categorical(Block):
         entries = np.repeat(own, self.sizes[joint.columns] + 1)
         return Parameters(*(array[:, entries] for array in joint.parameters))
 
-    def joint_parameters(self, joint: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, Parameters]:
+    def joint_parameters(
+        self, joint: np.ndarray, columns: np.ndarray, prior_samples: float
+    ) -> tuple[np.ndarray, Parameters]:
         """Probabilities (states, Q) and parameters (states, F_Q) of the joint states of some columns."""
         entries, offsets = self._entries(columns)
         if self.binary:
@@ -200,13 +218,13 @@ class Categorical(Block):
         seen = np.add.reduceat(count * self.is_category[entries], offsets[:-1], axis=1)
         p = np.empty((len(count), 1, entries.size), self.dtype)
         marginal = self._marginal[entries]
-        kernels.categorical.estimates(count[1:, None], count.sum(axis=0), marginal, offsets, PRIOR_SAMPLES, p)
+        kernels.categorical.estimates(count[1:, None], count.sum(axis=0), marginal, offsets, prior_samples, p)
         return seen / seen.sum(axis=0), Parameters(p[:, 0], np.log(p[:, 0]))
 
     def conditional_information(self, joint, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before) from joint counts (F_Q, states), the last factor fastest."""
         entries, offsets = self._entries(columns)
-        probability, parameters = self.joint_parameters(joint, columns)
+        probability, parameters = self.joint_parameters(joint, columns, PRIOR_SAMPLES)
         probability = probability.reshape(-1, n_states, columns.size).swapaxes(0, 1)
         parameters = Parameters(*(a.reshape(-1, n_states, entries.size).swapaxes(0, 1) for a in parameters))
         before = probability.sum(axis=0)
@@ -261,7 +279,7 @@ class Categorical(Block):
         order = np.argsort(all_scores, kind="stable")
         middle = np.cumsum(share[order]) - share[order] / 2
         odds = rng.normal(scale=0.1, size=(k, size))
-        odds[np.minimum(k * middle / share.sum(), k - 1).astype(int), order] += 2
+        odds[np.minimum(k * middle / max(share.sum(), 1e-300), k - 1).astype(int), order] += 2
         parameters.p[:, factor, own] = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
         parameters.log_p[:, factor, own] = np.log(parameters.p[:, factor, own])
 

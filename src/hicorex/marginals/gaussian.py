@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from hicorex import kernels
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, all_states, linked
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, all_states, linked, take_rows
 
 # Relative to the column's own variance: below it, float32 sums carry no information.
 VARIANCE_FLOOR = 1e-4
@@ -69,6 +69,7 @@ class Gaussian(Block):
     """
 
     rank_is_information = False
+    least_prior_samples = PRIOR_SAMPLES  # a state of one sample would have no variance
 
     def __init__(self, values: np.ndarray, gaps: np.ndarray, present: np.ndarray, informative: np.ndarray):
         self.values = values
@@ -81,6 +82,11 @@ class Gaussian(Block):
     def n_columns(self) -> int:
         """The number of columns, n."""
         return len(self.values)
+
+    def take(self, rows: np.ndarray) -> "Gaussian":
+        """The block over some samples (M,), or over other samples for each column (n, M)."""
+        present = take_rows(self.present, rows if rows.ndim == 1 else rows[self.gaps])
+        return Gaussian(take_rows(self.values, rows), self.gaps, present, self.informative)
 
     def tile(self, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
@@ -97,7 +103,7 @@ class Gaussian(Block):
         """The weight of the samples in which each column is observed, (n,)."""
         return self.totals[2]
 
-    def estimate(self, sums, label_count: np.ndarray) -> Parameters:
+    def estimate(self, sums, label_count: np.ndarray, prior_samples: float) -> Parameters:
         """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
         total_x, total_square, total_count = self.totals
         count = label_count[:, :, None]
@@ -107,7 +113,7 @@ class Gaussian(Block):
         shape = (*label_count.shape, self.n_columns)
         mean, variance = np.empty((2, *shape), self.values.dtype)
         kernels.gaussian.estimates(
-            sums[0], sums[1], total_x, total_square, count, PRIOR_SAMPLES, VARIANCE_FLOOR, mean, variance
+            sums[0], sums[1], total_x, total_square, count, prior_samples, VARIANCE_FLOOR, mean, variance
         )
         return Parameters(mean, variance, np.log(variance))
 
@@ -170,13 +176,11 @@ class Gaussian(Block):
     def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
         log_mixture = np.zeros((alpha.shape[0], tile.x.shape[1]))
-        observed = self._observed_cells(tile)
-        for j, i in zip(*np.nonzero(alpha), strict=True):
-            x, z = tile.x[i], weights.log_prior[0, j]
-            for s, (constant, linear, quadratic) in enumerate(zip(*weights.coefficients, strict=True)):
-                level = weights.log_prior[s + 1, j] + constant[j, i]
-                z = np.logaddexp(z, level + x * (linear[j, i] + x * quadratic[j, i]))
-            log_mixture[j] += alpha[j, i] * z * observed[i]
+        gap_of = np.full(self.n_columns, -1)
+        gap_of[self.gaps] = np.arange(self.gaps.size)
+        kernels.gaussian.log_mixtures(
+            tile.x, tile.present, gap_of, alpha, weights.log_prior, *weights.coefficients, log_mixture
+        )
         return log_mixture
 
     def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
@@ -234,15 +238,17 @@ class Gaussian(Block):
         """The parameters of some of the columns of a joint."""
         return Parameters(*(array[:, own] for array in joint.parameters))
 
-    def joint_parameters(self, joint: np.ndarray, columns) -> tuple[np.ndarray, Parameters]:
+    def joint_parameters(
+        self, joint: np.ndarray, columns: np.ndarray, prior_samples: float
+    ) -> tuple[np.ndarray, Parameters]:
         """Probabilities (states, Q) and parameters (states, Q) of joint states."""
         count, x, xx = (np.maximum(joint[..., 0], 0).T, joint[..., 1].T, joint[..., 2].T)
-        return count / count.sum(axis=0), smoothed(count, x, xx)
+        return count / count.sum(axis=0), smoothed(count, x, xx, prior_samples)
 
     def conditional_information(self, joint, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before) from joint moments (Q, states, 3), the last factor fastest."""
         n_links = joint.shape[0]
-        probability, parameters = self.joint_parameters(joint, columns)
+        probability, parameters = self.joint_parameters(joint, columns, PRIOR_SAMPLES)
         grouped = [a.reshape(-1, n_states, n_links).swapaxes(0, 1) for a in (probability, *parameters[:2])]
         before = grouped[0].sum(axis=0)
         weight = grouped[0] / np.where(before > 0, before, 1)
@@ -324,11 +330,11 @@ class Gaussian(Block):
         return joint
 
 
-def smoothed(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> Parameters:
-    """Mean and variance from moments, with PRIOR_SAMPLES more of mean 0 and variance 1."""
-    size = count + PRIOR_SAMPLES
+def smoothed(count: np.ndarray, x: np.ndarray, xx: np.ndarray, prior_samples: float) -> Parameters:
+    """Mean and variance from moments, with so many samples more of mean 0 and variance 1."""
+    size = count + prior_samples
     mean = x / size
-    variance = (xx + PRIOR_SAMPLES) / size - mean * mean
+    variance = (xx + prior_samples) / size - mean * mean
     variance = np.maximum(variance, VARIANCE_FLOOR)
     return Parameters(mean, variance, np.log(variance))
 

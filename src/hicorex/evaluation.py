@@ -1,0 +1,170 @@
+"""What the labels of one layer say about samples: the tighter form of Thm basic, sample by sample.
+
+Labels are probabilistic functions of a sample, fixed before it is looked at. p(y) is always that of the
+samples at hand. The marginals p(x_i | y) are those of the samples at hand for a bound on their own
+distribution, or those of the fit for an estimate without optimism: any other marginals than the true ones
+only lower the bound.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp, rel_entr
+
+from hicorex.columns import Data
+from hicorex.layer import State, add_scores, block_weights, labels_of, run_pass
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked
+from hicorex.structure import first_factors, kept_links
+
+# Values held at once while joint states are evaluated.
+MOST_VALUES = 2**20
+
+
+class Terms(NamedTuple):
+    """What a layer says about samples.
+
+    explained : (N,), sum_i log p(x_i | y_{S_i}) / p(x_i) - sum_j log p(y_j | x) / p(y_j), the mean over the labels
+    labels : (m, N), the most likely state of each factor
+    score : (N,), sum_j log Z_j, the point-wise total correlation
+    log_z, log_z_spread : (m,), mean and standard deviation of log Z_j
+    information : (m,), I(Y_j:X)
+    unique, unique_stderr : (m,), what the mean of explained loses without factor j, and its standard error
+    joints : by block, the marginals of these samples given the labels, smoothed as in a fit
+    """
+
+    explained: np.ndarray
+    labels: np.ndarray
+    score: np.ndarray
+    log_z: np.ndarray
+    log_z_spread: np.ndarray
+    information: np.ndarray
+    unique: np.ndarray
+    unique_stderr: np.ndarray
+    joints: list[list[Joint]]
+
+
+def links_of(state: State, data: Data) -> list[np.ndarray]:
+    """For each block, the factors that each variable belongs to, best first, (1, D, n)."""
+    estimates = [
+        Estimate(parameters, state.prior, block.rank(parameters, state.prior))
+        for block, parameters in zip(data.blocks, state.parameters, strict=True)
+    ]
+    return [kept_links(*args) for args in zip(data.blocks, estimates, state.alpha, strict=True)]
+
+
+def _joints(
+    block: Block, links: np.ndarray, answers: Answers, label_sum: np.ndarray, prior_samples: float
+) -> list[Joint]:
+    n_states, n_factors = label_sum.shape
+    n_linked = (links[0] >= 0).sum(axis=0)
+    alone = np.flatnonzero(n_linked == 1)
+    factors = links[0, :1, alone].T
+    prior = label_sum / label_sum.sum(axis=0)
+    parameters = block.of_pairs(block.estimate(answers.sums, label_sum, prior_samples), factors[0], alone)
+    joints = [Joint(alone, factors, prior[:, factors[0]], parameters)]
+    if answers.joint is not None:
+        _, columns, factors = linked(links, n_factors)
+        for depth in range(2, len(factors) + 1):
+            own = n_linked[columns] == depth
+            sums = first_factors(block.of_columns(answers.joint, columns, own), n_states, len(factors), depth)
+            probability, parameters = block.joint_parameters(sums, columns[own], prior_samples)
+            joints.append(Joint(columns[own], factors[:depth, own], probability, parameters))
+    return [joint for joint in joints if joint.columns.size]
+
+
+def evaluate(
+    state: State,
+    links: list,
+    data: Data,
+    engine,
+    trained: list[list[Joint]] | None = None,
+    relabel: Callable | None = None,
+) -> Terms:
+    """What a layer says about samples, by its marginals ``trained``, or by those of these very samples.
+
+    ``relabel`` as in ``run_pass``; ``harden`` for maximum-likelihood labels.
+    """
+    deep = links[0].shape[1] > 1
+    asking = State(state.prior, state.parameters, state.alpha, [Questions(own if deep else None) for own in links], 1)
+    found = run_pass(asking, data, engine, relabel)
+    parts = list(zip(data.blocks, links, found.answers, strict=True))
+    smoothed = [_joints(*part, found.label_sum, PRIOR_SAMPLES) for part in parts]
+    joints = [_joints(*part, found.label_sum, part[0].least_prior_samples) for part in parts]
+    if trained is not None:
+        joints = [
+            [fitted._replace(probability=here.probability) for fitted, here in zip(*both, strict=True)]
+            for both in zip(trained, joints, strict=True)
+        ]
+    prior = (found.label_sum / data.total)[:, :, None]
+    weights = block_weights(state, data, engine)
+
+    def of_tile(rows: slice) -> tuple[np.ndarray, ...]:
+        tiles = [block.tile(rows) for block in data.blocks]
+        labels, log_z = labels_of(add_scores(data, tiles, weights).astype(float), state.prior)
+        if relabel is not None:
+            labels = relabel(labels, rows)
+        cost = rel_entr(labels, prior).sum(axis=0)
+        explained, unique = -cost.sum(axis=0), -cost
+        for block, tile, w, alpha, own in zip(data.blocks, tiles, weights, state.alpha, joints, strict=True):
+            log_z -= block.log_mixture(tile, w, alpha)
+            for joint in own:
+                explained += _add_explained(block, joint, labels, tile, unique)
+        moments = np.stack([log_z, log_z**2, cost, unique, unique**2]) @ data.weight[rows].astype(float)
+        return explained, labels.argmax(axis=0).astype(np.int8), log_z.sum(axis=0), moments
+
+    explained, labels, score, moments = zip(*engine.map(of_tile, data.small_tiles), strict=True)
+    log_z, log_z_square, information, unique, unique_square = sum(moments) / data.total
+    spread, unique_spread = (
+        np.sqrt(np.maximum(square - mean**2, 0)) for square, mean in ((log_z_square, log_z), (unique_square, unique))
+    )
+    return Terms(
+        np.concatenate(explained),
+        np.concatenate(labels, axis=1),
+        np.concatenate(score),
+        log_z,
+        spread,
+        information,
+        unique,
+        unique_spread / np.sqrt(max(data.total - 1, 1)),
+        smoothed,
+    )
+
+
+def _add_explained(block: Block, joint: Joint, labels: np.ndarray, tile, unique: np.ndarray) -> np.ndarray:
+    """sum_i E log p(x_i | y_{S_i}) / p(x_i) over some columns for each sample, (T,).
+
+    What each factor adds to those before and after it goes to unique (J, T), in place.
+    """
+    n_joint, n_columns = joint.probability.shape
+    explained = np.zeros(labels.shape[2])
+    width = max(1, MOST_VALUES // (n_joint * labels.shape[2]))
+    for first in range(0, n_columns, width):
+        own = np.arange(n_columns) < first + width
+        own[:first] = False
+        parameters = block.parameters_of(joint, own)
+        part = Joint(joint.columns[own], joint.factors[:, own], joint.probability[:, own], parameters)
+        weight = np.ones((1, part.columns.size, labels.shape[2]))
+        for factors in part.factors:
+            weight = (weight[:, None] * labels[:, factors]).reshape(-1, *weight.shape[1:])
+        log_ratio = block.log_ratio(tile, part)
+        known = (weight * log_ratio).sum(axis=0)
+        explained += known.sum(axis=0)
+        for place, factors in enumerate(part.factors):
+            lost = known if len(part.factors) == 1 else known - _known_without(part, place, weight, log_ratio, labels)
+            unique += (factors == np.arange(len(unique))[:, None]).astype(float) @ lost
+    return explained
+
+
+def _known_without(
+    joint: Joint, place: int, weight: np.ndarray, log_ratio: np.ndarray, labels: np.ndarray
+) -> np.ndarray:
+    """E log p(x_i | y_{S_i}) / p(x_i) if one of the factors, by its place, is left out, (Q, T)."""
+    shape = (*[len(labels)] * len(joint.factors), *log_ratio.shape[1:])
+    probability = joint.probability.reshape(*shape[:-1], 1)
+    rest = probability.sum(axis=place, keepdims=True)
+    # Joint states that never occur have no weight either.
+    share = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / len(labels))
+    without = logsumexp(log_ratio.reshape(shape), axis=place, b=share, keepdims=True)
+    known = without * weight.reshape(shape).sum(axis=place, keepdims=True)
+    return known.sum(axis=tuple(range(len(joint.factors))))

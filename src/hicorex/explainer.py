@@ -1,0 +1,211 @@
+"""What estimators of one layer and of several have in common: scores, bounds, surprise and tests."""
+
+import warnings
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hicorex.bounds import Bounds, Evidence, bounds_of, gather
+from hicorex.columns import Data
+from hicorex.engine import LocalEngine
+from hicorex.evaluation import Terms
+from hicorex.exceptions import HicorexError
+from hicorex.permutation import Significance, compare_with_chance
+from hicorex.structure import RULES
+
+
+class Surprise(NamedTuple):
+    """How far samples are from what was usual in the fit, in standard deviations.
+
+    samples : (n_samples,), of the point-wise total correlation: far below zero, a sample breaks the dependence
+        that the model has learned; far above, it follows it unusually strongly
+    factors : (n_samples, n_factors of all layers), of each factor's log Z_j
+    """
+
+    samples: np.ndarray
+    factors: np.ndarray
+
+
+class Explainer(TransformerMixin, BaseEstimator):
+    """A fitted stack of layers, of which each explains the dependence among the labels of the one below."""
+
+    n_jobs: int | None
+    random_state: Any
+
+    @property
+    @abstractmethod
+    def _stack(self) -> list:
+        """The fitted layers, from the bottom up."""
+
+    @abstractmethod
+    def _sized(self) -> dict[str, Any]:
+        """The parameters that hold the sizes found, for fits of the same size."""
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Point-wise total correlation, the sum of log Z_j over all factors, (n_samples,).
+
+        Far from its mean: surprising.
+        """
+        return self._all_log_z(X).sum(axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean point-wise total correlation: on new samples, an estimate of the objective without optimism."""
+        return float(self.score_samples(X).mean())
+
+    def surprise(self, X: Any) -> Surprise:
+        """How unusual each sample is, and which factor says so.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Surprise
+            ``samples`` (n_samples,) and ``factors`` (n_samples, n_factors of all layers): deviations from the
+            mean of the fit in its standard deviations; 0 where the fit saw none.
+        """
+        log_z = self._all_log_z(X)
+        of_samples, of_factors = self._usual
+        return Surprise(_standardised(log_z.sum(axis=1), *of_samples), _standardised(log_z, *of_factors))
+
+    def bounds(self, X: Any = None, *, cv: Any = None) -> Bounds:
+        """Bounds on the total correlation and the entropy, with standard errors.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            New samples, for bounds without the optimism of the fit. None stands for the samples of the
+            fit, whose own distribution is then bounded.
+        cv : int or scikit-learn splitter, default=None
+            Cross-fit: models of the same size are fitted to all folds but one, and evaluated on that one.
+            Without X, on the samples of the fit, if the model still knows them (a loaded one does not).
+        """
+        check_is_fitted(self)
+        if cv is not None:
+            return self._cross_fit(*self._samples(X), cv)
+        if X is None:
+            return self.bounds_
+        return bounds_of([self._evidence(X)])
+
+    def significance(self, X: Any = None, n_permutations: int = 100) -> Significance:
+        """How likely chance would explain as much as each layer and each factor do.
+
+        Each layer is fitted anew to its input with every column shuffled by itself. Once chance has done
+        as well ten times, a test ends early.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            The samples of the fit; None if the model still knows them.
+        n_permutations : int, default=100
+            Most permutations for each layer. The smallest p-value is 1 / (n_permutations + 1).
+
+        Returns
+        -------
+        Significance
+            A row for each layer and factor: name, explains (nats), p_value, n_permutations.
+        """
+        check_is_fitted(self)
+        if n_permutations < 1:
+            raise HicorexError(f"n_permutations is {n_permutations}; give at least 1.")
+        samples, weight = self._samples(X)
+        if weight is not None and np.ptp(weight) > 0:
+            raise HicorexError("Samples of different weights cannot be shuffled; fit without sample_weight.")
+        rows = []
+        drawn = None if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
+        for k, layer in enumerate(self._stack, start=1):
+            data = layer._encode(samples, weight, dtype=None)
+            if data.weight.size != layer.bounds_.n_samples:
+                raise HicorexError(
+                    f"X has {data.weight.size} samples, the fit had {layer.bounds_.n_samples}; give those of the fit."
+                )
+            with LocalEngine(self.n_jobs) as engine:
+                rows += compare_with_chance(
+                    f"layer{k}",
+                    layer.tcs_,
+                    data,
+                    RULES[layer.structure],
+                    engine,
+                    n_permutations=n_permutations,
+                    seed=np.random.SeedSequence(drawn, spawn_key=(k,)),
+                    **layer._settings(),
+                )
+            samples = layer.transform(samples)
+        return Significance(rows)
+
+    def _all_log_z(self, X: Any) -> np.ndarray:
+        """log Z_j of every factor of every layer, (n_samples, n_factors of all layers)."""
+        check_is_fitted(self)
+        parts = []
+        for k, layer in enumerate(self._stack, start=1):
+            parts.append(layer.log_z(X))
+            if k < len(self._stack):
+                X = layer.transform(X)
+        return np.hstack(parts)
+
+    def _evidence(self, X: Any, weight: np.ndarray | None = None) -> Evidence:
+        """What the layers say about new samples."""
+        parts: list[Terms] = []
+        with LocalEngine(self.n_jobs) as engine:
+            first = data = self._stack[0]._encode(X, weight)
+            for k, layer in enumerate(self._stack, start=1):
+                parts.append(layer._evaluate(data, engine, hard=k < len(self._stack)))
+                if k < len(self._stack):
+                    data = self._stack[k]._encode(parts[-1].labels.T, weight)
+        return gather(first, parts, corrected=True)
+
+    def _cross_fit(self, X: Any, weight: np.ndarray | None, cv: Any) -> Bounds:
+        """Bounds from models of the same size, each fitted without the samples it is evaluated on."""
+        splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)
+        parts = []
+        for training, held_out in splitter.split(np.empty((_n_rows(X), 0))):
+            model = clone(self).set_params(**self._sized())
+            own, other = (None, None) if weight is None else (weight[training], weight[held_out])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # this model's own fit has said what there is to say
+                model.fit(_safe_indexing(X, training), sample_weight=own)
+                parts.append(model._evidence(_safe_indexing(X, held_out), other))
+        return bounds_of(parts)
+
+    def _remember(self, X: Any, sample_weight: Any, data: Data, terms: list[Terms]) -> None:
+        """Keep what was usual in the fit, and a reference to its samples, which files do not get."""
+        score = sum(term.score for term in terms)
+        weight = data.weight.astype(float)
+        mean = np.average(score, weights=weight)
+        spread = np.sqrt(np.average((score - mean) ** 2, weights=weight))
+        log_z = np.concatenate([term.log_z for term in terms])
+        log_z_spread = np.concatenate([term.log_z_spread for term in terms])
+        self._usual = (mean, spread), (log_z, log_z_spread)
+        self._training = (X, None if sample_weight is None else np.asarray(sample_weight, float))
+
+    def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
+        if X is not None:
+            return X, None
+        if getattr(self, "_training", None) is None:
+            raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
+        return self._training
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_training": None}
+
+
+def _standardised(values: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    return np.where(spread > 0, (values - mean) / np.where(spread > 0, spread, 1), 0)
+
+
+def _n_rows(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)

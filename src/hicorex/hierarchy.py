@@ -1,0 +1,212 @@
+"""HierarchicalCorex: layers of factors, each of which explains the dependence among the factors below it."""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise, repeat
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hicorex.bounds import bounds_of, gather
+from hicorex.columns import Data
+from hicorex.corex import Corex
+from hicorex.engine import LocalEngine
+from hicorex.evaluation import Terms
+from hicorex.exceptions import HicorexError
+from hicorex.explainer import Explainer
+
+# Parameters that mean the same in every layer.
+SHARED = ("structure", "n_init", "max_iter", "tol", "n_jobs", "verbose")
+
+
+class HierarchicalCorex(Explainer):
+    """Layers of discrete latent factors that explain the dependence among variables.
+
+    The first layer explains the variables, each further one the most likely states of the factors below.
+    What the layers explain adds up to a lower bound on the total correlation TC(X).
+
+    Parameters
+    ----------
+    layers : tuple of int or "auto", default=(8, 2, 1)
+        Number of factors of each layer, from the bottom up, never growing. "auto" sizes each layer by the
+        bound on held-out samples and adds layers while they explain something beyond chance;
+        ``stop_reason_`` says why it stopped.
+    n_states : int or one for each layer, default=2
+        Number of states of each factor.
+    marginals, structure, n_init, max_iter, tol, n_jobs, random_state, verbose
+        As in ``Corex``; the marginals are those of the first layer, above it they are categorical.
+
+    Attributes
+    ----------
+    layers_ : list of Corex
+        The fitted layers.
+    bounds_ : Bounds
+        Bounds on the total correlation and the entropy of the samples of the fit.
+    tc_ : float
+        What the fits maximised, summed over the layers.
+    stop_reason_ : str
+        Why there is no further layer.
+
+    Examples
+    --------
+    >>> from hicorex import HierarchicalCorex
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, truth = make_latent_tree(500, 60, 6, root_flip=0.15, random_state=0)
+    >>> model = HierarchicalCorex((6, 1), random_state=0).fit(X)
+    >>> model.transform(X).shape
+    (500, 7)
+    >>> print(*model.get_feature_names_out()[-2:])
+    layer1_factor5 layer2_factor0
+    >>> bool(model.bounds_.lower <= model.bounds_.upper)
+    True
+    """
+
+    _parameter_constraints: dict = Corex._parameter_constraints | {
+        "layers": [tuple, list, np.ndarray, StrOptions({"auto"})],
+        "n_states": [Interval(Integral, 2, 100, closed="both"), tuple, list, np.ndarray],
+    }
+    _parameter_constraints.pop("n_factors")
+
+    def __init__(
+        self,
+        layers: Any = (8, 2, 1),
+        *,
+        n_states: Any = 2,
+        marginals: Any = "auto",
+        structure: Literal["unique", "overlap", "tree"] = "unique",
+        n_init: int = 10,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.layers = layers
+        self.n_states = n_states
+        self.marginals = marginals
+        self.structure = structure
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the layers from the bottom up.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            A sample of weight 2 counts as two samples.
+
+        Returns
+        -------
+        self
+        """
+        sizes, states = self._shape()
+        validate_data(self, X, skip_check_array=True)
+        rng = None if self.random_state is None else check_random_state(self.random_state)
+        self.layers_: list[Corex] = []
+        self.stop_reason_ = "as many layers as asked for"
+        read: list[Data] = []
+        parts: list[Terms] = []
+        table, weight = X, sample_weight
+        for size, n_states in zip(sizes, states, strict=True):
+            if size == "auto" and self.layers_ and self.layers_[-1].n_factors_ == 1:
+                if self.layers_[-1].sizing_.explains:
+                    self.stop_reason_ = "there is one factor on top"
+                break
+            layer = self._layer(size, n_states, rng)
+            data, terms = layer._fit(table, weight)
+            if size == "auto" and not layer.sizing_.explains:
+                self.stop_reason_ = f"in layer {len(self.layers_) + 1}, {layer.sizing_.reason}"
+                if self.layers_:  # the first layer stays, with nothing in it
+                    break
+            if self.layers_:
+                with LocalEngine(self.n_jobs) as engine:
+                    parts[-1] = self.layers_[-1]._feed(read[-1], engine)
+            self.layers_.append(layer)
+            read.append(data)
+            parts.append(terms)
+            table, weight = terms.labels.T, data.weight
+        self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
+        self.bounds_ = bounds_of([gather(read[0], parts, corrected=False)])
+        self._remember(X, sample_weight, read[0], parts)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
+        return np.hstack(self._through(X, Corex.transform))
+
+    def predict_proba(self, X: Any) -> list[np.ndarray]:
+        """For each layer p(y_j = s | layer below), (n_samples, n_factors, n_states)."""
+        return self._through(X, Corex.predict_proba)
+
+    def log_odds(self, X: Any) -> list[np.ndarray]:
+        """For each layer log p(y_j = s | below) / p(y_j = 0 | below), s > 0, (n_samples, n_factors, n_states - 1)."""
+        return self._through(X, Corex.log_odds)
+
+    def log_z(self, X: Any) -> list[np.ndarray]:
+        """For each layer log Z_j, what each factor explains of each sample, (n_samples, n_factors)."""
+        return self._through(X, Corex.log_z)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """layer1_factor0, ..., in the order of ``transform``."""
+        check_is_fitted(self)
+        names = [f"layer{k}_factor{j}" for k, own in enumerate(self.layers_, start=1) for j in range(own.n_factors_)]
+        return np.array(names, dtype=object)
+
+    @property
+    def _stack(self) -> list[Corex]:
+        return self.layers_
+
+    def _sized(self) -> dict[str, Any]:
+        return {"layers": tuple(layer.n_factors_ for layer in self.layers_)}
+
+    def _through(self, X: Any, method: Callable) -> list[np.ndarray]:
+        """What a method of each layer gives, from the bottom up."""
+        check_is_fitted(self)
+        results = []
+        for layer in self.layers_:
+            results.append(method(layer, X))
+            X = results[-1] if method is Corex.transform else layer.transform(X)
+        return results
+
+    def _layer(self, size: Any, n_states: int, rng: Any) -> Corex:
+        """The next layer, not yet fitted."""
+        shared = {name: value for name, value in self.get_params().items() if name in SHARED}
+        layer = Corex(size, n_states=n_states, **shared)
+        layer.random_state = None if rng is None else rng.randint(2**31 - 1)
+        layer.marginals = "categorical" if self.layers_ else self.marginals
+        layer._inner = bool(self.layers_)
+        return layer
+
+    def _shape(self) -> tuple[Iterable, Iterable]:
+        """The number of factors and of states of each layer."""
+        if isinstance(self.layers, str):
+            if not isinstance(self.n_states, Integral):
+                raise HicorexError(f'n_states is {self.n_states!r}; with layers="auto" give one number for all layers.')
+            return repeat("auto"), repeat(int(self.n_states))
+        sizes = list(self.layers)
+        if not sizes:
+            raise HicorexError("layers is empty; give the number of factors of at least one layer.")
+        for size in sizes:
+            if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+                raise HicorexError(f"layers has {size!r} in it; each layer needs a whole number of factors, 1 or more.")
+        if any(above > below for below, above in pairwise(sizes)):
+            raise HicorexError(f"layers {tuple(sizes)} grow upward; give the largest first, as in (20, 3, 1).")
+        states = [self.n_states] * len(sizes) if isinstance(self.n_states, Integral) else list(self.n_states)
+        if len(states) != len(sizes):
+            raise HicorexError(f"n_states lists {len(states)} numbers for {len(sizes)} layers; give one a layer.")
+        for number in states:
+            if isinstance(number, bool) or not isinstance(number, Integral) or not 2 <= int(number) <= 100:
+                raise HicorexError(f"n_states has {number!r} in it; each layer needs a whole number from 2 to 100.")
+        return [int(size) for size in sizes], [int(number) for number in states]

@@ -1,0 +1,126 @@
+"""The bounds of any representation: what do the units of other models explain?"""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, check_cv
+
+from hicorex.bounds import Bounds, bounds_of, gather
+from hicorex.columns import Columns, Data, Schema
+from hicorex.engine import LocalEngine
+from hicorex.evaluation import Terms, evaluate, links_of
+from hicorex.exceptions import HicorexError
+from hicorex.layer import State, all_information, run_pass, update
+from hicorex.marginals.base import Questions
+from hicorex.structure import RULES
+
+# How far probabilities may be from a sum of one.
+ROUNDING = 1e-4
+
+
+def representation_bounds(
+    X: Any, posteriors: Any, marginals: Any = "auto", *, cv: Any = None, n_jobs: int | None = None
+) -> Bounds:
+    """How much of the total correlation TC(X) a representation explains, as ``Corex.bounds`` says it of factors.
+
+    Any probabilistic function p(y_j | x) of a sample will do: hidden units of a restricted Boltzmann
+    machine, the code of an auto-encoder, cluster memberships, signs of principal components.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+    posteriors : array-like of shape (n_samples, n_units, n_states) or (n_samples, n_units)
+        p(y_j = s | x), which sums to one over the states; or p(y_j = 1 | x) of units with two states.
+    marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
+        As in ``Corex``.
+    cv : int or scikit-learn splitter, default=None
+        Evaluate each fold by the marginals p(x_i | y) of the others, so that they do not fit their own
+        samples. The representation itself stays as it is.
+    n_jobs : int, default=None
+        Number of threads; None and -1 mean all cores.
+
+    Returns
+    -------
+    Bounds
+        Units are named layer1_factor0, ... in the order given; ``objective`` is
+        sum_j (sum_i alpha_ij I(Y_j:X_i) - I(Y_j:X)) with alpha by the rule "unique".
+
+    Examples
+    --------
+    >>> from hicorex import representation_bounds
+    >>> from hicorex.datasets import make_independent_clusters
+    >>> X, truth = make_independent_clusters(random_state=0)
+    >>> bounds = representation_bounds(X, truth.factors)
+    >>> bool(abs(bounds.lower / truth.total_correlation - 1) < 0.01)
+    True
+    """
+    table = Columns(X)
+    labels = _check_posteriors(posteriors, table.shape[0])
+    weight = np.ones(table.shape[0])
+    data, _ = Schema(table, marginals, weight).encode(table, weight, np.float64)
+    with LocalEngine(n_jobs) as engine:
+        state, links = _structure(data, labels, engine)
+        if cv is None:
+            return bounds_of([gather(data, [_terms(state, links, data, labels, engine)], corrected=False)])
+        splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)
+        parts = []
+        for own, held_out in splitter.split(labels[0].T):
+            fitted = _terms(state, links, data.take(own), labels[:, :, own], engine)
+            rest = data.take(held_out)
+            parts.append(
+                gather(rest, [_terms(state, links, rest, labels[:, :, held_out], engine, fitted.joints)], True)
+            )
+        return bounds_of(parts)
+
+
+def _structure(data: Data, labels: np.ndarray, engine) -> tuple[State, list]:
+    """The factors that each variable belongs to, by the rule "unique", and what they know of it."""
+    n_states, n_units, _ = labels.shape
+    state = State(
+        np.full((n_states, n_units), 1 / n_states),
+        [block.neutral(n_states, n_units) for block in data.blocks],
+        [np.zeros((n_units, block.n_columns)) for block in data.blocks],
+        [Questions() for _ in data.blocks],
+        1,
+    )
+    # The first pass finds the best unit of each variable, the second another, the third one more.
+    for _ in range(3):
+        found = run_pass(state, data, engine, lambda _, rows: labels[:, :, rows])
+        state, _ = update(state, found, data, RULES["unique"], engine)
+    return state, links_of(state, data)
+
+
+def _terms(state: State, links: list, data: Data, labels: np.ndarray, engine, trained: list | None = None) -> Terms:
+    terms = evaluate(state, links, data, engine, trained, lambda _, rows: labels[:, :, rows])
+    # The labels are not the state's own, so that its log Z says nothing about them.
+    known = all_information(state, data)
+    objective = sum((alpha * own).sum(axis=1) for alpha, own in zip(state.alpha, known, strict=True))
+    return terms._replace(log_z=objective - terms.information)
+
+
+def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:
+    """Labels (k, m, N) from p(y_j = s | x)."""
+    given = np.asarray(posteriors)
+    if given.dtype.kind not in "fiub" or given.ndim not in (2, 3) or 0 in given.shape:
+        raise HicorexError(
+            f"posteriors has shape {given.shape} and type {given.dtype}; give numbers of shape (n_samples, n_units, "
+            "n_states), or (n_samples, n_units) for p(y = 1 | x) of units with two states."
+        )
+    if len(given) != n_samples:
+        raise HicorexError(f"posteriors has {len(given)} samples, X has {n_samples}; give one row for each.")
+    given = given.astype(float)
+    if not np.all((given >= 0) & (given <= 1 + ROUNDING)):
+        raise HicorexError("posteriors has values outside 0 to 1 or missing ones; give probabilities p(y_j = s | x).")
+    if given.ndim == 2:
+        given = np.stack([1 - np.minimum(given, 1), np.minimum(given, 1)], axis=2)
+    if given.shape[2] < 2:
+        raise HicorexError("posteriors has one state a unit, which can tell nothing; give two or more.")
+    total = given.sum(axis=2)
+    if np.abs(total - 1).max() > ROUNDING:
+        sample, unit = np.unravel_index(np.abs(total - 1).argmax(), total.shape)
+        raise HicorexError(
+            f"posteriors sums to {total[sample, unit]:.4g} over the states of unit {unit} in sample {sample}; "
+            "divide by the sum, so that it is one."
+        )
+    return np.ascontiguousarray((given / total[:, :, None]).transpose(2, 1, 0))

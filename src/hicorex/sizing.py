@@ -1,0 +1,139 @@
+"""How many factors a table has: as many as raise the bound on samples that the fit has not seen."""
+
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hicorex.columns import Data
+from hicorex.evaluation import evaluate, links_of
+from hicorex.information import mean_and_error
+from hicorex.layer import fit_layer
+
+N_FOLDS = 3
+# Rows beyond this many add little to the choice of a size.
+MOST_ROWS = 6000
+N_STARTS = 4
+MOST_ITERATIONS = 50
+# A further factor must add this share of what the others add on average, or it only splits one of them.
+LEAST_SHARE = 0.1
+# Standard errors by which a difference must exceed zero.
+LEAST_ERRORS = 2.0
+
+
+class Tried(NamedTuple):
+    """The bound on held-out samples for a number of factors, its standard error, and how many of them were used."""
+
+    n_factors: int
+    lower: float
+    lower_stderr: float
+    used: int
+
+
+class Sizing(NamedTuple):
+    """The number of factors that was chosen, why, and the sizes that were tried, rising."""
+
+    n_factors: int
+    reason: str
+    tried: tuple[Tried, ...]
+
+    @property
+    def chosen(self) -> Tried:
+        """The size that was chosen."""
+        return next(size for size in self.tried if size.n_factors == self.n_factors)
+
+    @property
+    def explains(self) -> bool:
+        """Whether the chosen size explains anything beyond chance."""
+        return self.chosen.lower > LEAST_ERRORS * self.chosen.lower_stderr
+
+
+class Search:
+    """Held-out bounds of layers of several sizes on the same folds."""
+
+    def __init__(self, data: Data, rule: Any, engine: Any, seed: np.random.SeedSequence, **settings: Any):
+        rng = np.random.default_rng(seed.spawn(1)[0])
+        rows = rng.permutation(data.weight.size)[:MOST_ROWS]
+        self._folds = [
+            (data.take(np.delete(rows, np.s_[fold::N_FOLDS])), data.take(rows[fold::N_FOLDS]))
+            for fold in range(min(N_FOLDS, rows.size))
+        ]
+        self._weight = np.concatenate([held_out.weight for _, held_out in self._folds]).astype(float)
+        self._rule, self._engine, self._seed = rule, engine, seed
+        self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
+        self._explained: dict[int, np.ndarray] = {}
+        self.tried: dict[int, Tried] = {}
+
+    def explained(self, n_factors: int) -> np.ndarray:
+        """What a layer of this size explains of each held-out sample, (N,)."""
+        if n_factors not in self._explained:
+            parts, used = [], 0
+            for training, held_out in self._folds:
+                state = fit_layer(
+                    training,
+                    self._rule,
+                    self._engine,
+                    n_factors=n_factors,
+                    n_starts=N_STARTS,
+                    seed=np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors)),
+                    **self._settings,
+                ).state
+                links = links_of(state, training)
+                fitted = evaluate(state, links, training, self._engine)
+                parts.append(evaluate(state, links, held_out, self._engine, fitted.joints).explained)
+                used = max(used, int((fitted.unique > 0).sum()))
+            values = self._explained[n_factors] = np.concatenate(parts)
+            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), used)
+        return self._explained[n_factors]
+
+    def gain(self, few: int, many: int) -> tuple[float, float]:
+        """How much more the larger size explains, and its standard error."""
+        return mean_and_error(self.explained(many) - self.explained(few), self._weight)
+
+    def more_is_better(self, few: int, many: int) -> bool:
+        """Whether the larger size explains more by enough."""
+        gain, stderr = self.gain(few, many)
+        each = max(self.tried[few].lower, 0) / few
+        return gain > max(LEAST_ERRORS * stderr, LEAST_SHARE * each * (many - few))
+
+
+def choose_size(search: Search, most: int) -> Sizing:
+    """The smallest size that no larger one improves upon: doubled until none does, then the gaps are halved."""
+    low, size, failed = 0, 1, 0
+    search.explained(size)
+    for step in (2**power for power in count(1)):
+        if step > most or (failed and search.tried[failed].used < failed):
+            break
+        if search.more_is_better(size, step):
+            low, size, failed = size, step, 0
+        elif failed:
+            break
+        else:
+            failed = step
+    high = failed or most + 1
+    while size - low > 1 or high - size > 1:
+        if high - size > 1:
+            more = (size + high) // 2
+            if search.more_is_better(size, more):
+                low, size = size, more
+            else:
+                high = more
+        if size - low > 1:
+            fewer = (low + size) // 2
+            if search.more_is_better(fewer, size):
+                low = fewer
+            else:
+                size, high = fewer, size
+    tried = tuple(search.tried[n] for n in sorted(search.tried))
+    return Sizing(size, _reason(search, size), tried)
+
+
+def _reason(search: Search, size: int) -> str:
+    own = search.tried[size]
+    if own.lower <= LEAST_ERRORS * own.lower_stderr:
+        return f"{size} explains {own.lower:.3g} +- {own.lower_stderr:.2g} nats on held-out samples, no more than chance"
+    larger = min((n for n in search.tried if n > size), default=None)
+    if larger is None:
+        return f"{size} is as many as there may be"
+    gain, stderr = search.gain(size, larger)
+    return f"on held-out samples {larger} factors add {gain:.3g} +- {stderr:.2g} nats to the {own.lower:.4g} of {size}"
