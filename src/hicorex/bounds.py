@@ -163,7 +163,7 @@ def _why_no_entropy(data: Data) -> str:
     for block, columns in zip(data.blocks, data.columns, strict=True):
         if not isinstance(block, Categorical):
             return f"column {columns[0]} is not discrete"
-        gap = block.observed < block.total
+        gap = block.missing_weight() > 0
         if gap.any():
             return f"column {columns[gap.argmax()]} has missing values or categories that the fit has not seen"
     return ""

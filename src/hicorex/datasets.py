@@ -1,5 +1,6 @@
 """Data with known truth: the paper's two examples and latent trees."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def _noisy_copies(factors, groups, cluster_size, noise, rng):
 def make_latent_tree(
     n_samples: int = 2000,
     n_columns: int = 2000,
-    n_clusters: int = 20,
+    n_clusters: int | tuple[int, ...] = 20,
     root_flip: float = 0.35,
     flip: tuple[float, float] = (0.1, 0.3),
     random_state: Any = None,
@@ -75,8 +76,10 @@ def make_latent_tree(
 
     Parameters
     ----------
+    n_clusters : int or tuple of int
+        Number of factors; a tuple gives those of several layers below the root, from the bottom up.
     root_flip : float
-        Probability that a factor differs from the root.
+        Probability that a factor differs from the one above it.
     flip : tuple of float
         Range from which each column's probability to differ from its factor is drawn.
 
@@ -84,27 +87,35 @@ def make_latent_tree(
     -------
     X : ndarray of shape (n_samples, n_columns), of 0 and 1, columns shuffled
     truth : Bunch
-        root (n_samples,), factors (n_samples, n_clusters), clusters (n_columns,), total_correlation:
-        the mean over the samples of the exact log p(x) / prod_i p(x_i).
+        root (n_samples,); factors (n_samples, n_clusters) of the lowest layer; clusters (n_columns,), the
+        factor of each column; parents, for each layer but the last the node above each of its factors;
+        total_correlation: the mean over the samples of the exact log p(x) / prod_i p(x_i).
 
     Examples
     --------
-    >>> X, truth = make_latent_tree(200, 30, 3, random_state=0)
-    >>> X.shape, truth.factors.shape
-    ((200, 30), (200, 3))
+    >>> X, truth = make_latent_tree(200, 30, (6, 2), random_state=0)
+    >>> X.shape, truth.factors.shape, truth.parents[0].shape
+    ((200, 30), (200, 6), (6,))
     """
     rng = check_random_state(random_state)
+    sizes = [n_clusters] if np.isscalar(n_clusters) else list(n_clusters)
     root = rng.randint(2, size=n_samples)
-    factors = root[:, None] ^ (rng.uniform(size=(n_samples, n_clusters)) < root_flip)
-    clusters = rng.permutation(np.arange(n_columns) % n_clusters)
+    factors = root[:, None]
+    parents = []
+    for n_above, size in pairwise([1, *reversed(sizes)]):
+        parents.insert(0, np.arange(size) % n_above)
+        factors = factors[:, parents[0]] ^ (rng.uniform(size=(n_samples, size)) < root_flip)
+    clusters = rng.permutation(np.arange(n_columns) % sizes[0])
     rates = rng.uniform(*flip, size=n_columns)
     X = factors[:, clusters] ^ (rng.uniform(size=(n_samples, n_columns)) < rates)
     # Messages from the leaves to the root; every p(x_i) is one half.
-    likelihood = np.stack([np.where(y == X, np.log(1 - rates), np.log(rates)) for y in (0, 1)])
-    member = (clusters[:, None] == np.arange(n_clusters)).astype(float)
-    upward = likelihood @ member
-    turn = np.log([[1 - root_flip, root_flip], [root_flip, 1 - root_flip]])
-    at_root = logsumexp(turn[:, :, None, None] + upward, axis=1).sum(axis=2)
-    log_p = logsumexp(at_root, axis=0) - np.log(2)
+    message = np.stack([np.where(y == X, np.log(1 - rates), np.log(rates)) for y in (0, 1)])
+    turn = np.log([[1 - root_flip, root_flip], [root_flip, 1 - root_flip]])[:, :, None, None]
+    for parent in (clusters, *parents):
+        upward = message @ (parent[:, None] == np.arange(parent.max() + 1)).astype(float)
+        message = logsumexp(turn + upward, axis=1)
+    log_p = logsumexp(upward, axis=0)[:, 0] - np.log(2)
     truth = float(log_p.mean() + n_columns * np.log(2))
-    return X.astype(np.int8), Bunch(root=root, factors=factors, clusters=clusters, total_correlation=truth)
+    return X.astype(np.int8), Bunch(
+        root=root, factors=factors, clusters=clusters, parents=parents[:-1], total_correlation=truth
+    )

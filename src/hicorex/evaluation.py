@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, rel_entr
+from scipy.special import rel_entr
 
 from hicorex.columns import Data
 from hicorex.layer import State, add_scores, block_weights, labels_of, run_pass
@@ -18,7 +18,7 @@ from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Join
 from hicorex.structure import first_factors, kept_links
 
 # Values held at once while joint states are evaluated.
-MOST_VALUES = 2**20
+MOST_VALUES = 2**18
 
 
 class Terms(NamedTuple):
@@ -113,7 +113,7 @@ def evaluate(
         moments = np.stack([log_z, log_z**2, cost, unique, unique**2]) @ data.weight[rows].astype(float)
         return explained, labels.argmax(axis=0).astype(np.int8), log_z.sum(axis=0), moments
 
-    explained, labels, score, moments = zip(*engine.map(of_tile, data.small_tiles), strict=True)
+    explained, labels, score, moments = zip(*engine.map(of_tile, data.tiles), strict=True)
     log_z, log_z_square, information, unique, unique_square = sum(moments) / data.total
     spread, unique_spread = (
         np.sqrt(np.maximum(square - mean**2, 0)) for square, mean in ((log_z_square, log_z), (unique_square, unique))
@@ -165,6 +165,8 @@ def _known_without(
     rest = probability.sum(axis=place, keepdims=True)
     # Joint states that never occur have no weight either.
     share = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / len(labels))
-    without = logsumexp(log_ratio.reshape(shape), axis=place, b=share, keepdims=True)
+    log_ratio = log_ratio.reshape(shape)
+    largest = log_ratio.max(axis=place, keepdims=True)
+    without = largest + np.log((share * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
     known = without * weight.reshape(shape).sum(axis=place, keepdims=True)
     return known.sum(axis=tuple(range(len(joint.factors))))

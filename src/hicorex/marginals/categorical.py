@@ -105,6 +105,10 @@ class Categorical(Block):
         kernels.categorical.estimates(count, self.totals[0], self._marginal, self.offsets, prior_samples, p)
         return Parameters(p, np.log(p))
 
+    def missing_weight(self) -> np.ndarray:
+        """The weight of the samples in which each column is missing, (n,)."""
+        return self.totals[0][~self.is_category]
+
     def entropies(self) -> np.ndarray:
         """H(X_i) of each column's frequencies, (n,)."""
         return -np.add.reduceat(xlogy(self._marginal, self._marginal), self.offsets[:-1])
