@@ -11,6 +11,9 @@ from hicorex.evaluation import Terms
 from hicorex.information import frequencies, mean_and_error, sample_entropy
 from hicorex.marginals import Categorical
 
+# A factor that knows less than this, in nats, always has the same label.
+UNUSED = 1e-9
+
 
 class FactorBounds(NamedTuple):
     """What one factor explains, in nats.
@@ -64,7 +67,8 @@ class Bounds:
     upper, upper_stderr : float or None
         sum_i H(X_i) - H(Y^1), with the joint entropy of the first layer's labels.
     upper_theorem : float or None
-        The sum over layers of contribution and conditional entropy: the paper's upper bound, for one factor on top.
+        The paper's upper bound, the sum over layers of contribution and conditional entropy up to one with a
+        single factor; None if there is none such.
     entropy_lower, entropy_upper : float or None
         Bounds on H(X).
     no_upper : str
@@ -194,8 +198,7 @@ def bounds_of(parts: Sequence[Evidence]) -> Bounds:
         upper, upper_stderr = mean_and_error(np.concatenate(surprisal) - np.concatenate(known), weight)
         entropy_lower, _ = mean_and_error(np.concatenate(known), weight)
         entropy_upper = mean_and_error(np.concatenate(surprisal), weight)[0] - lower
-        if rows[-1].n_factors == 1:
-            theorem = sum(row.contribution + (row.conditional_entropy or 0) for row in rows)
+        theorem = _upper_theorem(parts, rows)
     return Bounds(
         lower,
         lower_stderr,
@@ -210,6 +213,13 @@ def bounds_of(parts: Sequence[Evidence]) -> Bounds:
         _factors(parts[0].layers) if len(parts) == 1 else (),
         weight.size,
     )
+
+
+def _upper_theorem(parts: Sequence[Evidence], rows: Sequence[LayerBounds]) -> float | None:
+    """The paper's upper bound, from the best of the layers in which at most one factor is in use."""
+    terms = np.cumsum([row.contribution + (row.conditional_entropy or 0) for row in rows])
+    single = [all((part.layers[k].information > UNUSED).sum() <= 1 for part in parts) for k in range(len(rows))]
+    return float(terms[single].min()) if any(single) else None
 
 
 def _surprisal_of_labels(part: Evidence) -> np.ndarray:

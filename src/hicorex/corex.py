@@ -24,6 +24,7 @@ from hicorex.layer import (
     add_scores,
     all_information,
     block_weights,
+    clear,
     fit_layer,
     harden,
     labels_of,
@@ -265,12 +266,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _keep(self, state: State, data: Data, engine) -> Terms:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
         log_z = run_pass(state, data, engine).log_z
-        used = log_z > UNUSED_NATS
-        order = np.argsort(-np.where(used, log_z, 0), kind="stable")
-        alpha = [own * used[:, None] for own in state.alpha]
-        state = State(state.prior, state.parameters, alpha, [Questions() for _ in alpha], 1)
-        self._state = state = state.take_factors(order, state.questions)
-        self.tcs_ = np.where(used, log_z, 0)[order]
+        explains = np.where(log_z > UNUSED_NATS, log_z, 0)
+        order = np.argsort(-explains, kind="stable")
+        self.tcs_ = explains[order]
+        self._state = state = state.take_factors(order, [Questions() for _ in data.blocks])
+        for unused in np.flatnonzero(self.tcs_ == 0):
+            clear(state, data, unused)
         self.tc_ = float(self.tcs_.sum())
         self.alpha_ = data.to_table(state.alpha).T
         self.mutual_information_ = data.to_table(all_information(state, data)).T

@@ -98,7 +98,7 @@ def make_latent_tree(
     ((200, 30), (200, 6), (6,))
     """
     rng = check_random_state(random_state)
-    sizes = [n_clusters] if np.isscalar(n_clusters) else list(n_clusters)
+    sizes = list(n_clusters) if isinstance(n_clusters, tuple) else [n_clusters]
     root = rng.randint(2, size=n_samples)
     factors = root[:, None]
     parents = []

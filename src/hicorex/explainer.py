@@ -44,6 +44,10 @@ class Explainer(TransformerMixin, BaseEstimator):
         """The fitted layers, from the bottom up."""
 
     @abstractmethod
+    def log_z(self, X: Any) -> np.ndarray:
+        """log Z_j of every factor, (n_samples, n_factors of all layers)."""
+
+    @abstractmethod
     def _sized(self) -> dict[str, Any]:
         """The parameters that hold the sizes found, for fits of the same size."""
 
@@ -52,7 +56,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 
         Far from its mean: surprising.
         """
-        return self._all_log_z(X).sum(axis=1)
+        return self.log_z(X).sum(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean point-wise total correlation: on new samples, an estimate of the objective without optimism."""
@@ -71,7 +75,7 @@ class Explainer(TransformerMixin, BaseEstimator):
             ``samples`` (n_samples,) and ``factors`` (n_samples, n_factors of all layers): deviations from the
             mean of the fit in its standard deviations; 0 where the fit saw none.
         """
-        log_z = self._all_log_z(X)
+        log_z = self.log_z(X)
         of_samples, of_factors = self._usual
         return Surprise(_standardised(log_z.sum(axis=1), *of_samples), _standardised(log_z, *of_factors))
 
@@ -139,16 +143,6 @@ class Explainer(TransformerMixin, BaseEstimator):
                 )
             samples = layer.transform(samples)
         return Significance(rows)
-
-    def _all_log_z(self, X: Any) -> np.ndarray:
-        """log Z_j of every factor of every layer, (n_samples, n_factors of all layers)."""
-        check_is_fitted(self)
-        parts = []
-        for k, layer in enumerate(self._stack, start=1):
-            parts.append(layer.log_z(X))
-            if k < len(self._stack):
-                X = layer.transform(X)
-        return np.hstack(parts)
 
     def _evidence(self, X: Any, weight: np.ndarray | None = None) -> Evidence:
         """What the layers say about new samples."""

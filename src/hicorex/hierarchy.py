@@ -48,6 +48,8 @@ class HierarchicalCorex(Explainer):
         Bounds on the total correlation and the entropy of the samples of the fit.
     tc_ : float
         What the fits maximised, summed over the layers.
+    n_iter_ : int
+        Most iterations of a layer.
     stop_reason_ : str
         Why there is no further layer.
 
@@ -137,6 +139,7 @@ class HierarchicalCorex(Explainer):
             read.append(data)
             parts.append(terms)
             table, weight = terms.labels.T, data.weight
+        self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
         self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
         self.bounds_ = bounds_of([gather(read[0], parts, corrected=False)])
         self._remember(X, sample_weight, read[0], parts)
@@ -146,17 +149,23 @@ class HierarchicalCorex(Explainer):
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
         return np.hstack(self._through(X, Corex.transform))
 
-    def predict_proba(self, X: Any) -> list[np.ndarray]:
-        """For each layer p(y_j = s | layer below), (n_samples, n_factors, n_states)."""
-        return self._through(X, Corex.predict_proba)
+    def predict_proba(self, X: Any, layer: int | None = None) -> np.ndarray:
+        """p(y_j = s | layer below), (n_samples, n_factors, n_states), of all layers or of one, 1, 2, ...
 
-    def log_odds(self, X: Any) -> list[np.ndarray]:
-        """For each layer log p(y_j = s | below) / p(y_j = 0 | below), s > 0, (n_samples, n_factors, n_states - 1)."""
-        return self._through(X, Corex.log_odds)
+        Layers of fewer states than others are filled up with 0.
+        """
+        return _side_by_side(self._through(X, Corex.predict_proba, layer), 0)
 
-    def log_z(self, X: Any) -> list[np.ndarray]:
-        """For each layer log Z_j, what each factor explains of each sample, (n_samples, n_factors)."""
-        return self._through(X, Corex.log_z)
+    def log_odds(self, X: Any, layer: int | None = None) -> np.ndarray:
+        """log p(y_j = s | below) / p(y_j = 0 | below), s > 0, (n_samples, n_factors, n_states - 1), as predict_proba.
+
+        Layers of fewer states than others are filled up with -inf.
+        """
+        return _side_by_side(self._through(X, Corex.log_odds, layer), -np.inf)
+
+    def log_z(self, X: Any, layer: int | None = None) -> np.ndarray:
+        """log Z_j, what each factor explains of each sample, (n_samples, n_factors), of all layers or of one."""
+        return np.hstack(self._through(X, Corex.log_z, layer))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """layer1_factor0, ..., in the order of ``transform``."""
@@ -171,13 +180,18 @@ class HierarchicalCorex(Explainer):
     def _sized(self) -> dict[str, Any]:
         return {"layers": tuple(layer.n_factors_ for layer in self.layers_)}
 
-    def _through(self, X: Any, method: Callable) -> list[np.ndarray]:
-        """What a method of each layer gives, from the bottom up."""
+    def _through(self, X: Any, method: Callable, layer: int | None = None) -> list[np.ndarray]:
+        """What a method of each layer gives, from the bottom up, or that of one alone."""
         check_is_fitted(self)
+        if layer is not None and layer not in range(1, len(self.layers_) + 1):
+            raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(self.layers_)}.")
         results = []
-        for layer in self.layers_:
-            results.append(method(layer, X))
-            X = results[-1] if method is Corex.transform else layer.transform(X)
+        for k, own in enumerate(self.layers_, start=1):
+            if layer in (None, k):
+                results.append(method(own, X))
+            if k == (layer or len(self.layers_)):
+                break
+            X = results[-1] if method is Corex.transform else own.transform(X)
         return results
 
     def _layer(self, size: Any, n_states: int, rng: Any) -> Corex:
@@ -210,3 +224,10 @@ class HierarchicalCorex(Explainer):
             if isinstance(number, bool) or not isinstance(number, Integral) or not 2 <= int(number) <= 100:
                 raise HicorexError(f"n_states has {number!r} in it; each layer needs a whole number from 2 to 100.")
         return [int(size) for size in sizes], [int(number) for number in states]
+
+
+def _side_by_side(arrays: list[np.ndarray], filler: float) -> np.ndarray:
+    """Arrays (N, m, k) of several layers as one (N, sum of m, largest k)."""
+    width = max(array.shape[2] for array in arrays)
+    padded = [np.pad(a, ((0, 0), (0, 0), (0, width - a.shape[2])), constant_values=filler) for a in arrays]
+    return np.concatenate(padded, axis=1)

@@ -158,14 +158,19 @@ def all_information(state: State, data: Data) -> list[np.ndarray]:
     return known
 
 
-def prime(state: State, data: Data, factor: int, seed: Seed, rng: np.random.Generator) -> None:
-    """Start a factor anew, in place: its label follows one variable alone."""
+def clear(state: State, data: Data, factor: int) -> None:
+    """Empty a factor, in place: it knows nothing, and its states are equally likely."""
     n_states = len(state.prior)
     state.prior[:, factor] = 1 / n_states
     for b, block in enumerate(data.blocks):
         for array, neutral in zip(state.parameters[b], block.neutral(n_states, 1), strict=True):
             array[:, factor] = neutral[:, 0]
         state.alpha[b][factor] = 0
+
+
+def prime(state: State, data: Data, factor: int, seed: Seed, rng: np.random.Generator) -> None:
+    """Start a factor anew, in place: its label follows one variable alone."""
+    clear(state, data, factor)
     data.blocks[seed.block].prime(state.parameters[seed.block], factor, seed.column, seed.scores, rng)
     state.alpha[seed.block][factor, seed.column] = 1
 

@@ -35,8 +35,8 @@ def representation_bounds(
     marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
         As in ``Corex``.
     cv : int or scikit-learn splitter, default=None
-        Evaluate each fold by the marginals p(x_i | y) of the others, so that they do not fit their own
-        samples. The representation itself stays as it is.
+        Evaluate each fold by the structure and the marginals p(x_i | y) of the others, so that they do not
+        fit their own samples. The representation itself stays as it is.
     n_jobs : int, default=None
         Number of threads; None and -1 mean all cores.
 
@@ -60,17 +60,18 @@ def representation_bounds(
     weight = np.ones(table.shape[0])
     data, _ = Schema(table, marginals, weight).encode(table, weight, np.float64)
     with LocalEngine(n_jobs) as engine:
-        state, links = _structure(data, labels, engine)
         if cv is None:
+            state, links = _structure(data, labels, engine)
             return bounds_of([gather(data, [_terms(state, links, data, labels, engine)], corrected=False)])
         splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)
         parts = []
-        for own, held_out in splitter.split(labels[0].T):
-            fitted = _terms(state, links, data.take(own), labels[:, :, own], engine)
-            rest = data.take(held_out)
-            parts.append(
-                gather(rest, [_terms(state, links, rest, labels[:, :, held_out], engine, fitted.joints)], True)
-            )
+        for training, held_out in splitter.split(labels[0].T):
+            own, own_labels = data.take(training), labels[:, :, training]
+            state, links = _structure(own, own_labels, engine)
+            fitted = _terms(state, links, own, own_labels, engine)
+            new = data.take(held_out)
+            terms = _terms(state, links, new, labels[:, :, held_out], engine, fitted.joints)
+            parts.append(gather(new, [terms], corrected=True))
         return bounds_of(parts)
 
 

@@ -131,7 +131,9 @@ def choose_size(search: Search, most: int) -> Sizing:
 def _reason(search: Search, size: int) -> str:
     own = search.tried[size]
     if own.lower <= LEAST_ERRORS * own.lower_stderr:
-        return f"{size} explains {own.lower:.3g} +- {own.lower_stderr:.2g} nats on held-out samples, no more than chance"
+        return (
+            f"{size} explains {own.lower:.3g} +- {own.lower_stderr:.2g} nats on held-out samples, no more than chance"
+        )
     larger = min((n for n in search.tried if n > size), default=None)
     if larger is None:
         return f"{size} is as many as there may be"

@@ -1,0 +1,322 @@
+"""The stack of layers as its users meet it: labels, names, sizes, tests against chance, surprise."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from hicorex import Corex, HicorexError, HierarchicalCorex, representation_bounds
+from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return make_latent_tree(600, 60, 6, root_flip=0.15, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(tree):
+    return HierarchicalCorex((6, 2, 1), n_states=(2, 3, 2), random_state=0).fit(tree[0])
+
+
+def test_every_layer_has_its_labels_and_numbers(model, tree):
+    X, _ = tree
+    labels = model.transform(X)
+    assert labels.shape == (600, 9)
+    assert model.predict_proba(X).shape == (600, 9, 3)
+    assert_allclose(model.predict_proba(X).sum(axis=2), 1)
+    assert model.log_z(X).shape == (600, 9)
+    assert model.log_odds(X).shape == (600, 9, 2)
+    layers = [1, 2, 3]
+    assert [model.predict_proba(X, layer=k).shape for k in layers] == [(600, 6, 2), (600, 2, 3), (600, 1, 2)]
+    assert [model.log_z(X, layer=k).shape for k in layers] == [(600, 6), (600, 2), (600, 1)]
+    assert [model.log_odds(X, layer=k).shape for k in layers] == [(600, 6, 1), (600, 2, 2), (600, 1, 1)]
+    assert_array_equal(np.hstack([model.log_z(X, layer=k) for k in layers]), model.log_z(X))
+    assert_array_equal(model.predict_proba(X).argmax(axis=2), labels)
+    with pytest.raises(HicorexError, match="layer is 4; this model has layers 1 to 3"):
+        model.log_z(X, layer=4)
+    assert_allclose(model.score_samples(X), model.log_z(X).sum(axis=1))
+    assert_allclose(model.score(X), model.tc_)
+    assert_allclose(model.tc_, sum(layer.tc_ for layer in model.layers_))
+
+
+def test_most_likely_labels_feed_the_next_layer(model, tree):
+    X, _ = tree
+    below = X
+    for layer, labels in zip(model.layers_, np.split(model.transform(X), [6, 8], axis=1), strict=True):
+        assert isinstance(layer, Corex)
+        assert_array_equal(layer.transform(below), labels)
+        below = labels
+
+
+def test_names_and_frames(tree):
+    X = pd.DataFrame(tree[0]).add_prefix("v").astype("category")
+    model = HierarchicalCorex((6, 1), n_init=2, random_state=0).set_output(transform="pandas").fit(X)
+    labels = model.transform(X)
+    assert list(labels.columns) == [*(f"layer1_factor{j}" for j in range(6)), "layer2_factor0"]
+    assert list(model.feature_names_in_) == list(X.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(X.rename(columns={"v0": "w"}))
+
+
+def test_new_samples_with_missing_values_go_through_all_layers(model, tree):
+    X, _ = tree
+    holes = X.astype(float)
+    holes[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    same = (model.transform(holes) == model.transform(X)).mean(axis=0)
+    assert same[:6].min() > 0.9
+    assert np.isfinite(model.score_samples(holes)).all()
+    assert np.isfinite(model.bounds(holes).lower)
+    fitted = HierarchicalCorex((6, 1), marginals="categorical", random_state=0).fit(holes)
+    assert adjusted_rand_score(tree[1].clusters, fitted.layers_[0].clusters_) > 0.9
+    assert np.isfinite(fitted.bounds(holes).lower)
+
+
+def test_weights_are_repeated_rows(tree):
+    X, weight = tree[0][:200], np.random.default_rng(0).integers(0, 3, 200)
+    weighted = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(X, sample_weight=weight)
+    repeated = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(np.repeat(X, weight, axis=0))
+    assert_allclose(weighted.bounds_.lower, repeated.bounds_.lower)
+    assert_allclose(weighted.bounds_.lower_stderr, repeated.bounds_.lower_stderr)
+    assert_allclose(weighted.bounds_.upper, repeated.bounds_.upper)
+
+
+def test_same_seed_same_bits(tree):
+    X, _ = tree
+    one, four = (HierarchicalCorex((6, 1), n_init=2, n_jobs=n, random_state=3).fit(X) for n in (1, 4))
+    assert one.bounds_ == four.bounds_
+    assert one.bounds(X, cv=2) == four.bounds(X, cv=2)
+    for a, b in zip(one.layers_, four.layers_, strict=True):
+        assert_array_equal(a.alpha_, b.alpha_)
+
+
+def test_pickled_models_work_but_do_not_carry_the_table(model, tree):
+    X, _ = tree
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.transform(X), model.transform(X))
+    assert again.bounds() == model.bounds()
+    assert again.bounds(X) == model.bounds(X)
+    assert again.bounds(X, cv=2) == model.bounds(cv=2)
+    with pytest.raises(HicorexError, match="no longer knows the samples of its fit; pass them as X"):
+        again.bounds(cv=2)
+    with pytest.raises(HicorexError, match="pass them as X"):
+        again.significance()
+    assert clone(model).layers == (6, 2, 1)
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auto_finds_four_factors_in_example_1_and_no_layer_above(seed):
+    X, truth = make_independent_clusters(random_state=seed)
+    model = HierarchicalCorex("auto", random_state=seed).fit(X)
+    assert [layer.n_factors_ for layer in model.layers_] == [4]
+    assert "no more than chance" in model.stop_reason_
+    assert adjusted_rand_score(truth.clusters, model.layers_[0].clusters_) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auto_finds_three_factors_in_example_2(seed):
+    X, _ = make_overlapping_clusters(random_state=seed)
+    corex = Corex("auto", random_state=seed).fit(X)
+    assert corex.n_factors_ == corex.sizing_.n_factors == 3
+    assert corex.transform(X).shape == (100, 3)
+    assert {3, 4} <= {size.n_factors for size in corex.sizing_.tried}
+    assert "4 factors add" in corex.sizing_.reason
+
+
+@pytest.mark.parametrize(("n_clusters", "seed"), [(7, 0), (12, 1), (20, 2)])
+def test_auto_finds_a_latent_tree(n_clusters, seed):
+    X, truth = make_latent_tree(2000, 20 * n_clusters, n_clusters, root_flip=0.25, random_state=seed)
+    model = HierarchicalCorex("auto", n_init=4, random_state=0).fit(X)
+    assert [layer.n_factors_ for layer in model.layers_] == [n_clusters, 1]
+    assert model.stop_reason_ == "there is one factor on top"
+    assert adjusted_rand_score(truth.clusters, model.layers_[0].clusters_) == 1
+
+
+def test_auto_finds_three_layers():
+    X, truth = make_latent_tree(5000, 300, (15, 3), root_flip=0.1, random_state=0)
+    model = HierarchicalCorex("auto", n_init=4, random_state=0).fit(X)
+    assert [layer.n_factors_ for layer in model.layers_] == [15, 3, 1]
+    assert abs(model.bounds_.lower / truth.total_correlation - 1) < 0.02
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auto_claims_nothing_in_noise(seed):
+    model = HierarchicalCorex("auto", random_state=seed).fit(np.random.default_rng(seed).normal(size=(200, 30)))
+    assert [layer.n_factors_ for layer in model.layers_] == [1]
+    assert "no more than chance" in model.stop_reason_
+
+
+def test_auto_on_tiny_tables():
+    rng = np.random.default_rng(0)
+    for shape in ((2, 1), (3, 2), (5, 5)):
+        X = rng.normal(size=shape)
+        assert Corex("auto", random_state=0).fit(X).n_factors_ >= 1
+        assert len(HierarchicalCorex("auto", random_state=0).fit(X).layers_) >= 1
+
+
+# Chance
+
+
+def test_planted_layers_are_significant_and_noise_is_not(tree):
+    X, _ = tree
+    planted = HierarchicalCorex((6, 1), n_init=2, random_state=0).fit(X).significance(X, n_permutations=19)
+    assert [row.name for row in planted] == [
+        "layer1",
+        *(f"layer1_factor{j}" for j in range(6)),
+        "layer2",
+        "layer2_factor0",
+    ]
+    assert all(row.p_value == 0.05 for row in planted)
+    noise = np.random.default_rng(0).integers(2, size=(100, 20))
+    chance = HierarchicalCorex((2, 1), n_init=2, random_state=0).fit(noise).significance(n_permutations=200)
+    assert all(row.p_value > 0.02 for row in chance)
+    # Where chance does as well at once, ten permutations are enough.
+    assert min(row.n_permutations for row in chance) < 200
+    assert list(planted.to_frame().columns) == ["explains", "p_value", "n_permutations"]
+    assert repr(planted).count("\n") == 9
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_p_values_of_noise_are_uniform():
+    """In one of ten tables of noise the p-value is below a tenth, not more."""
+    p_values = []
+    for seed in range(60):
+        X = np.random.default_rng(seed).normal(size=(30, 10))
+        corex = Corex(1, n_init=1, max_iter=10, random_state=seed)
+        p_values.append(corex.fit(X).significance(n_permutations=39)[0].p_value)
+    assert np.mean(np.array(p_values) <= 0.1) <= 0.2
+    assert 0.35 < np.mean(p_values) < 0.65
+
+
+def test_significance_wants_the_samples_of_the_fit(model, tree):
+    with pytest.raises(HicorexError, match="X has 10 samples, the fit had 600"):
+        model.significance(tree[0][:10])
+    with pytest.raises(HicorexError, match="n_permutations is 0"):
+        model.significance(tree[0], n_permutations=0)
+    weighted = Corex(1, n_init=1, random_state=0).fit(tree[0], sample_weight=np.arange(1, 601))
+    with pytest.raises(HicorexError, match="different weights"):
+        weighted.significance()
+
+
+# Surprise
+
+
+def test_surprise_names_the_sample_and_the_factor():
+    X, truth = make_independent_clusters(n_samples=300, cluster_size=20, noise=0.3, random_state=0)
+    model = HierarchicalCorex((4,), random_state=0).fit(X)
+    usual = model.surprise(X)
+    assert usual.samples.shape == (300,)
+    assert usual.factors.shape == (300, 4)
+    assert_allclose([usual.samples.mean(), usual.samples.std()], [0, 1], atol=1e-9)
+    assert_allclose(usual.factors.std(axis=0), 1, atol=1e-9)
+    odd = X[:1].copy()
+    broken = np.flatnonzero(truth.clusters == 2)
+    odd[0, broken[::2]] = 1 - odd[0, broken[::2]]  # half of one group says the opposite
+    owner = np.bincount(model.layers_[0].clusters_[broken]).argmax()
+    surprise = model.surprise(odd)
+    assert surprise.samples[0] < -5
+    assert surprise.factors[0].argmin() == owner
+    assert np.abs(np.delete(surprise.factors[0], owner)).max() < 4
+
+
+def test_surprise_of_a_factor_without_use_is_zero():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    corex = Corex(3, random_state=0).fit(X)
+    assert np.isfinite(corex.surprise(X).factors).all()
+
+
+# Real data
+
+
+def read_table(path, **options):
+    return pd.read_csv(path, **options)
+
+
+@pytest.fixture(scope="module")
+def finance():
+    from conftest import DATA
+
+    if not DATA.is_dir():
+        pytest.skip(f"the real data sets are not at {DATA}")
+    returns = read_table(DATA / "sp500" / "monthly_returns.csv.gz", index_col=0)
+    sectors = read_table(DATA / "sp500" / "sectors.csv", index_col=0, keep_default_na=False)
+    return returns, sectors.loc[returns.columns, "gics_sector"]
+
+
+@pytest.mark.parametrize("marginals", ["auto", "rank"])
+@pytest.mark.parametrize("seed", range(2))
+def test_october_2008_is_the_strangest_month(finance, marginals, seed):
+    returns, _ = finance
+    model = HierarchicalCorex((20, 3, 1), n_states=3, marginals=marginals, random_state=seed).fit(returns)
+    surprise = model.surprise(returns)
+    assert returns.index[np.abs(surprise.samples).argmax()] == "2008-10"
+    for bounds in (model.bounds_, model.bounds(cv=5)):
+        assert all(row.contribution > 2 * row.contribution_stderr for row in bounds.layers)
+
+
+def test_clusters_of_companies_agree_with_their_sectors(finance):
+    returns, sectors = finance
+    agreement = []
+    for seed in range(3):
+        corex = Corex(40, n_states=4, marginals="rank", structure="tree", random_state=seed).fit(returns)
+        agreement.append(normalized_mutual_info_score(sectors, corex.clusters_))
+    assert np.mean(agreement) >= 0.54
+
+
+def test_auto_finds_the_five_traits(real_data):
+    answers = read_table(real_data / "big5" / "test_big5.csv.gz").iloc[:, -50:].replace(-1, np.nan)
+    model = HierarchicalCorex("auto", n_states=3, marginals="categorical", random_state=0).fit(answers)
+    assert model.layers_[0].n_factors_ == 5
+    assert adjusted_rand_score(np.arange(50) % 5, model.layers_[0].clusters_) == 1
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"layers": (3, 8)}, r"layers \(3, 8\) grow upward; give the largest first"),
+        ({"layers": (8, 0)}, "layers has 0 in it"),
+        ({"layers": ()}, "layers is empty"),
+        ({"layers": (8, 2.5)}, "layers has 2.5 in it"),
+        ({"layers": (True,)}, "layers has True in it"),
+        ({"layers": (3, "auto")}, "layers has 'auto' in it"),
+        ({"layers": 8}, "The 'layers' parameter of HierarchicalCorex must be"),
+        ({"layers": "automatic"}, "The 'layers' parameter of HierarchicalCorex must be"),
+        ({"layers": (3, 1), "n_states": (2, 2, 2)}, "n_states lists 3 numbers for 2 layers"),
+        ({"layers": (3, 1), "n_states": (2, 1)}, "n_states has 1 in it; each layer needs a whole number from 2"),
+        ({"layers": "auto", "n_states": (2, 2)}, "give one number for all layers"),
+        ({"n_states": 1}, "The 'n_states' parameter of HierarchicalCorex must be"),
+        ({"marginals": "poisson"}, "'poisson'; use one of gaussian, rank, categorical"),
+    ],
+)
+def test_bad_parameters_are_named_with_a_remedy(tree, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        HierarchicalCorex(**parameters).fit(tree[0])
+
+
+@pytest.mark.parametrize(
+    ("posteriors", "message"),
+    [
+        (np.full((600, 2, 2), 0.4), "sums to 0.8 over the states of unit 0 in sample 0; divide by the sum"),
+        (np.full((600, 2), 1.5), "values outside 0 to 1"),
+        (np.full((600, 2), np.nan), "missing ones"),
+        (np.full((600, 2, 2), -0.5), "values outside 0 to 1"),
+        (np.full((500, 2), 0.5), "posteriors has 500 samples, X has 600"),
+        (np.full(600, 0.5), r"posteriors has shape \(600,\)"),
+        (np.ones((600, 2, 1)), "one state a unit"),
+        (np.full((600, 2), "a"), "give numbers"),
+        (np.empty((600, 0)), r"shape \(600, 0\)"),
+    ],
+)
+def test_bad_posteriors_are_named_with_a_remedy(tree, posteriors, message):
+    with pytest.raises(HicorexError, match=message):
+        representation_bounds(tree[0], posteriors)
