@@ -271,7 +271,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self.tcs_ = explains[order]
         self._state = state = state.take_factors(order, [Questions() for _ in data.blocks])
         for unused in np.flatnonzero(self.tcs_ == 0):
-            clear(state, data, unused)
+            clear(state, data, int(unused))
         self.tc_ = float(self.tcs_.sum())
         self.alpha_ = data.to_table(state.alpha).T
         self.mutual_information_ = data.to_table(all_information(state, data)).T

@@ -101,7 +101,7 @@ def make_latent_tree(
     sizes = list(n_clusters) if isinstance(n_clusters, tuple) else [n_clusters]
     root = rng.randint(2, size=n_samples)
     factors = root[:, None]
-    parents = []
+    parents: list[np.ndarray] = []
     for n_above, size in pairwise([1, *reversed(sizes)]):
         parents.insert(0, np.arange(size) % n_above)
         factors = factors[:, parents[0]] ^ (rng.uniform(size=(n_samples, size)) < root_flip)
