@@ -52,9 +52,8 @@ def finance(returns, sectors):
         month = f"{returns.index[np.abs(surprise).argmax()]}, {surprise[np.abs(surprise).argmax()]:+.1f}"
         for name, found in (("in-sample", model.bounds_), ("cross-fitted", model.bounds(cv=5))):
             rows = [f"{row.contribution:.2f} ± {row.contribution_stderr:.2f}" for row in found.layers]
-            print(
-                f"| {marginals} | {name} | {' | '.join(rows)} | {found.lower:.1f} ± {found.lower_stderr:.1f} | {month} |"
-            )
+            rows.append(f"{found.lower:.1f} ± {found.lower_stderr:.1f}")
+            print(f"| {marginals} | {name} | {' | '.join(rows)} | {month} |")
     ward = AgglomerativeClustering(20).fit_predict(((returns - returns.mean()) / returns.std()).T)
     print("\n| setting | agreement with the sectors (NMI), six seeds | mean |")
     print("|---|---|---|")

@@ -16,9 +16,8 @@ SYSTEMS = 500
 
 def main():
     warnings.simplefilter("ignore")
-    print(
-        "| rule | systems | outside | lower / TC, median (10%, 90%) | (upper - lower) / sum of H(X_i), median (10%, 90%) |"
-    )
+    quantiles = "median (10%, 90%)"
+    print(f"| rule | systems | outside | lower / TC, {quantiles} | (upper - lower) / sum of H(X_i), {quantiles} |")
     print("|---|---|---|---|---|")
     for structure in ("tree", "overlap", "unique"):
         rng = np.random.default_rng(0)

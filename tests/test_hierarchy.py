@@ -139,11 +139,12 @@ def test_auto_finds_a_latent_tree(n_clusters, seed):
     assert adjusted_rand_score(truth.clusters, model.layers_[0].clusters_) == 1
 
 
-def test_auto_finds_three_layers():
-    X, truth = make_latent_tree(5000, 300, (15, 3), root_flip=0.1, random_state=0)
+@pytest.mark.parametrize(("n_factors", "root_flip", "seed"), [((12, 3), 0.1, 0), ((12, 3), 0.2, 1), ((20, 4), 0.15, 2)])
+def test_auto_finds_three_layers(n_factors, root_flip, seed):
+    X, truth = make_latent_tree(2500, 240, n_factors, root_flip=root_flip, random_state=seed)
     model = HierarchicalCorex("auto", n_init=4, random_state=0).fit(X)
-    assert [layer.n_factors_ for layer in model.layers_] == [15, 3, 1]
-    assert abs(model.bounds_.lower / truth.total_correlation - 1) < 0.02
+    assert [layer.n_factors_ for layer in model.layers_] == [*n_factors, 1]
+    assert 0.96 < model.bounds_.lower / truth.total_correlation < 1.01
 
 
 @pytest.mark.parametrize("seed", range(5))

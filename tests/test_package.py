@@ -86,8 +86,9 @@ def test_demo_prints_truth_bound_and_structure(capsys):
 
     main()
     printed = capsys.readouterr().out
-    assert "adjusted Rand index: 1.00" in printed
-    assert printed.count("<= TC(X)") == 3
+    assert printed.count("adjusted Rand index: 1.00") == 2
+    assert printed.count("<= TC(X)") == 5
+    assert "layers found: 12, 3, 1; there is one factor on top" in printed
 
 
 def test_information_of_known_distributions():

@@ -195,6 +195,14 @@ class Data:
         tiles = _row_slices(weight.size, height)
         return cls([block.weighted(weight, tiles) for block in blocks], columns, weight, tiles)
 
+    @classmethod
+    def of_labels(cls, labels: np.ndarray, n_states: int, weight: np.ndarray) -> "Data":
+        """Labels (m, N) of a layer as the table of the next one."""
+        codes = labels.astype(np.uint8)
+        return cls.of(
+            [Categorical(codes, np.full(len(codes), n_states), weight.dtype)], [np.arange(len(codes))], weight
+        )
+
     @property
     def small_tiles(self) -> list[slice]:
         """Tiles for work that makes many values of every cell."""

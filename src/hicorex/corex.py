@@ -260,7 +260,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _choose_size(self, data: Data, engine, seed: np.random.SeedSequence) -> Sizing:
         """The number of factors that held-out samples ask for."""
         settings = {"n_states": self.n_states, "max_iter": self.max_iter, "tol": self.tol}
-        search = Search(data, RULES[self.structure], engine, seed, **settings)
+        search = Search(data, RULES[self.structure], engine, seed, look_ahead=self._inner, **settings)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
     def _keep(self, state: State, data: Data, engine) -> Terms:

@@ -8,7 +8,7 @@ import numpy as np
 from hicorex.columns import Data
 from hicorex.evaluation import evaluate, links_of
 from hicorex.information import mean_and_error
-from hicorex.layer import fit_layer
+from hicorex.layer import State, fit_layer, harden
 
 N_FOLDS = 3
 # Rows beyond this many add little to the choice of a size.
@@ -49,9 +49,14 @@ class Sizing(NamedTuple):
 
 
 class Search:
-    """Held-out bounds of layers of several sizes on the same folds."""
+    """Held-out bounds of layers of several sizes on the same folds.
 
-    def __init__(self, data: Data, rule: Any, engine: Any, seed: np.random.SeedSequence, **settings: Any):
+    ``look_ahead`` credits a layer with what one more factor above it explains.
+    """
+
+    def __init__(
+        self, data: Data, rule: Any, engine: Any, seed: np.random.SeedSequence, look_ahead: bool, **settings: Any
+    ):
         rng = np.random.default_rng(seed.spawn(1)[0])
         rows = rng.permutation(data.weight.size)[:MOST_ROWS]
         self._folds = [
@@ -59,7 +64,7 @@ class Search:
             for fold in range(min(N_FOLDS, rows.size))
         ]
         self._weight = np.concatenate([held_out.weight for _, held_out in self._folds]).astype(float)
-        self._rule, self._engine, self._seed = rule, engine, seed
+        self._rule, self._engine, self._seed, self._look_ahead = rule, engine, seed, look_ahead
         self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
         self._explained: dict[int, np.ndarray] = {}
         self.tried: dict[int, Tried] = {}
@@ -67,24 +72,39 @@ class Search:
     def explained(self, n_factors: int) -> np.ndarray:
         """What a layer of this size explains of each held-out sample, (N,)."""
         if n_factors not in self._explained:
-            parts, used = [], 0
-            for training, held_out in self._folds:
-                state = fit_layer(
-                    training,
-                    self._rule,
-                    self._engine,
-                    n_factors=n_factors,
-                    n_starts=N_STARTS,
-                    seed=np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors)),
-                    **self._settings,
-                ).state
-                links = links_of(state, training)
-                fitted = evaluate(state, links, training, self._engine)
-                parts.append(evaluate(state, links, held_out, self._engine, fitted.joints).explained)
-                used = max(used, int((fitted.unique > 0).sum()))
+            parts, used = zip(*(self._fold(n_factors, *fold) for fold in self._folds), strict=True)
             values = self._explained[n_factors] = np.concatenate(parts)
-            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), used)
+            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), max(used))
         return self._explained[n_factors]
+
+    def _fold(self, n_factors: int, training: Data, held_out: Data) -> tuple[np.ndarray, int]:
+        """What a layer fitted to some samples explains of others, and how many of its factors are in use."""
+        state = self._fit(training, n_factors)
+        links = links_of(state, training)
+        fitted = evaluate(state, links, training, self._engine)
+        used = int((fitted.unique > 0).sum())
+        explained = evaluate(state, links, held_out, self._engine, fitted.joints).explained
+        if not self._look_ahead or used < 2:
+            return explained, used
+        # What the factors have in common is not lost to a stack: one more factor above may explain it.
+        feeding = evaluate(state, links, training, self._engine, relabel=harden)
+        fed = evaluate(state, links, held_out, self._engine, feeding.joints, harden)
+        below, new = (
+            Data.of_labels(terms.labels, len(state.prior), data.weight)
+            for terms, data in ((feeding, training), (fed, held_out))
+        )
+        top = self._fit(below, 1)
+        top_links = links_of(top, below)
+        above = evaluate(top, top_links, below, self._engine)
+        means = [np.average(terms.explained, weights=training.weight) for terms in (fitted, feeding, above)]
+        if means[0] >= means[1] + means[2]:
+            return explained, used
+        return fed.explained + evaluate(top, top_links, new, self._engine, above.joints).explained, used
+
+    def _fit(self, data: Data, n_factors: int) -> State:
+        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
+        settings = self._settings | {"n_factors": n_factors, "n_starts": N_STARTS, "seed": seed}
+        return fit_layer(data, self._rule, self._engine, **settings).state
 
     def gain(self, few: int, many: int) -> tuple[float, float]:
         """How much more the larger size explains, and its standard error."""
@@ -136,6 +156,6 @@ def _reason(search: Search, size: int) -> str:
         )
     larger = min((n for n in search.tried if n > size), default=None)
     if larger is None:
-        return f"{size} is as many as there may be"
+        return f"{size} is as many as so few columns allow"
     gain, stderr = search.gain(size, larger)
     return f"on held-out samples {larger} factors add {gain:.3g} +- {stderr:.2g} nats to the {own.lower:.4g} of {size}"
