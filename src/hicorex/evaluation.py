@@ -97,6 +97,7 @@ def evaluate(
             for both in zip(trained, joints, strict=True)
         ]
     prior = (found.label_sum / data.total)[:, :, None]
+    share = 0.0 if trained is None else 1 / (2 * data.total)
     weights = block_weights(state, data, engine)
 
     def of_tile(rows: slice) -> tuple[np.ndarray, ...]:
@@ -105,11 +106,13 @@ def evaluate(
         if relabel is not None:
             labels = relabel(labels, rows)
         cost = rel_entr(labels, prior).sum(axis=0)
+        if share:
+            cost += share * ((labels**2 / np.where(prior > 0, prior, 1)).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost
         for block, tile, w, alpha, own in zip(data.blocks, tiles, weights, state.alpha, joints, strict=True):
             log_z -= block.log_mixture(tile, w, alpha)
             for joint in own:
-                explained += _add_explained(block, joint, labels, tile, unique)
+                explained += _add_explained(block, joint, labels, tile, unique, share)
         moments = np.stack([log_z, log_z**2, cost, unique, unique**2]) @ data.weight[rows].astype(float)
         return explained, labels.argmax(axis=0).astype(np.int8), log_z.sum(axis=0), moments
 
@@ -131,10 +134,12 @@ def evaluate(
     )
 
 
-def _add_explained(block: Block, joint: Joint, labels: np.ndarray, tile, unique: np.ndarray) -> np.ndarray:
+def _add_explained(
+    block: Block, joint: Joint, labels: np.ndarray, tile, unique: np.ndarray, share: float
+) -> np.ndarray:
     """sum_i E log p(x_i | y_{S_i}) / p(x_i) over some columns for each sample, (T,).
 
-    What each factor adds to those before and after it goes to unique (J, T), in place.
+    What each factor adds to those before and after it goes to unique (J, T), in place. ``share`` as in _unbiased.
     """
     n_joint, n_columns = joint.probability.shape
     explained = np.zeros(labels.shape[2])
@@ -148,25 +153,36 @@ def _add_explained(block: Block, joint: Joint, labels: np.ndarray, tile, unique:
         for factors in part.factors:
             weight = (weight[:, None] * labels[:, factors]).reshape(-1, *weight.shape[1:])
         log_ratio = block.log_ratio(tile, part)
-        known = (weight * log_ratio).sum(axis=0)
+        known = (weight * _unbiased(log_ratio, share)).sum(axis=0)
         explained += known.sum(axis=0)
         for place, factors in enumerate(part.factors):
-            lost = known if len(part.factors) == 1 else known - _known_without(part, place, weight, log_ratio, labels)
+            lost = known
+            if len(part.factors) > 1:
+                lost = known - _known_without(part, place, weight, log_ratio, labels, share)
             unique += (factors == np.arange(len(unique))[:, None]).astype(float) @ lost
     return explained
 
 
+def _unbiased(log_ratio: np.ndarray, share: float) -> np.ndarray:
+    """Log-ratios whose mean over N new samples is not low for p(y) being that of the same samples; share is 1 / 2N.
+
+    To first order the mean of log p(x | y) / sum_y p(y) p(x | y) falls short by that of (ratio - 1) / 2N,
+    as the entropy of frequencies does by (states - 1) / 2N. Bounds on the samples themselves have share 0.
+    """
+    return log_ratio + share * np.expm1(log_ratio) if share else log_ratio
+
+
 def _known_without(
-    joint: Joint, place: int, weight: np.ndarray, log_ratio: np.ndarray, labels: np.ndarray
+    joint: Joint, place: int, weight: np.ndarray, log_ratio: np.ndarray, labels: np.ndarray, share: float
 ) -> np.ndarray:
     """E log p(x_i | y_{S_i}) / p(x_i) if one of the factors, by its place, is left out, (Q, T)."""
     shape = (*[len(labels)] * len(joint.factors), *log_ratio.shape[1:])
     probability = joint.probability.reshape(*shape[:-1], 1)
     rest = probability.sum(axis=place, keepdims=True)
     # Joint states that never occur have no weight either.
-    share = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / len(labels))
+    given = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / len(labels))
     log_ratio = log_ratio.reshape(shape)
     largest = log_ratio.max(axis=place, keepdims=True)
-    without = largest + np.log((share * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
-    known = without * weight.reshape(shape).sum(axis=place, keepdims=True)
+    without = largest + np.log((given * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
+    known = _unbiased(without, share) * weight.reshape(shape).sum(axis=place, keepdims=True)
     return known.sum(axis=tuple(range(len(joint.factors))))
