@@ -32,7 +32,9 @@ def of_rbm(X, m, seed):
 
 
 def of_auto_encoder(X, m, seed):
-    network = MLPRegressor((m,), activation="logistic", learning_rate_init=0.01, max_iter=500, random_state=seed)
+    network = MLPRegressor(
+        hidden_layer_sizes=(m,), activation="logistic", learning_rate_init=0.01, max_iter=500, random_state=seed
+    )
     network.fit(scaled(X), scaled(X))
     return expit(scaled(X) @ network.coefs_[0] + network.intercepts_[0])
 

@@ -197,10 +197,13 @@ def test_p_values_of_noise_are_uniform():
 
 
 def test_significance_wants_the_samples_of_the_fit(model, tree):
-    with pytest.raises(HicorexError, match="X has 10 samples, the fit had 600"):
+    with pytest.raises(HicorexError, match="X, of 10 samples, is not what the model was fitted to, 600 samples"):
         model.significance(tree[0][:10])
-    with pytest.raises(HicorexError, match="n_permutations is 0"):
-        model.significance(tree[0], n_permutations=0)
+    with pytest.raises(HicorexError, match="is not what the model was fitted to"):
+        model.significance(1 - tree[0][::-1])
+    for number in (0, 3.0, "3", True):
+        with pytest.raises(HicorexError, match=f"n_permutations is {number!r}"):
+            model.significance(tree[0], n_permutations=number)
     weighted = Corex(1, n_init=1, random_state=0).fit(tree[0], sample_weight=np.arange(1, 601))
     with pytest.raises(HicorexError, match="different weights"):
         weighted.significance()
@@ -321,3 +324,38 @@ def test_bad_parameters_are_named_with_a_remedy(tree, parameters, message):
 def test_bad_posteriors_are_named_with_a_remedy(tree, posteriors, message):
     with pytest.raises(HicorexError, match=message):
         representation_bounds(tree[0], posteriors)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(tree):
+    model = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(tree[0])
+    before = model.bounds_
+    with pytest.raises(HicorexError, match="infinity"):
+        model.fit(np.full((10, 60), np.inf))
+    assert model.bounds_ is before
+    assert len(model.layers_) == 2
+
+
+def test_an_earlier_search_is_forgotten(tree):
+    corex = Corex("auto", n_init=2, random_state=0).fit(tree[0][:, :8])
+    assert corex.set_params(n_factors=2).fit(tree[0][:, :8]).n_factors_ == 2
+    assert not hasattr(corex, "sizing_")
+
+
+def test_global_output_settings_do_not_disturb(tree, recwarn):
+    import sklearn
+
+    with sklearn.config_context(transform_output="pandas"):
+        model = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(tree[0])
+        assert isinstance(model.transform(tree[0]), pd.DataFrame)
+        model.log_z(tree[0])
+        model.significance(n_permutations=1)
+    assert not [w for w in recwarn if "feature names" in str(w.message)]
+
+
+def test_heavy_tails_do_not_lead_auto_astray():
+    for seed in range(10):
+        X = np.random.default_rng(seed).standard_t(1.2, size=(40, 8))
+        model = HierarchicalCorex("auto", n_init=2, random_state=seed).fit(X)
+        if not model.layers_[0].sizing_.explains:
+            assert len(model.layers_) == 1
+            assert "in layer 1" in model.stop_reason_

@@ -19,6 +19,7 @@ PACKAGE = Path(hicorex.__file__).parent
 ORDER = [
     "exceptions",
     "information",
+    "folds",
     "kernels",
     "marginals",
     "columns",
@@ -127,3 +128,11 @@ def test_truth_of_a_latent_tree_equals_enumeration():
     assert_allclose(truth.total_correlation, exact, rtol=0.01)
     assert set(np.bincount(truth.clusters)) == {3}
     assert X.shape == (200_000, 6)
+
+
+def test_latent_trees_of_odd_shapes():
+    for shape in ((2, 4), (5, 1)):
+        assert np.isfinite(make_latent_tree(50, 3, shape, random_state=0)[1].total_correlation)
+    X, truth = make_latent_tree(400, 6, (2,), root_flip=0, flip=(0, 0), random_state=0)
+    assert_allclose(truth.total_correlation, 5 * np.log(2))
+    assert np.all(X[:, :1] == X)

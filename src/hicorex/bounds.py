@@ -1,6 +1,6 @@
 """Bounds on the total correlation and the entropy of a table, from the terms of its layers (Thm hierarchy, tcub)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from hicorex.columns import Data
 from hicorex.evaluation import Terms
 from hicorex.information import frequencies, mean_and_error, sample_entropy
 from hicorex.marginals import Categorical
+from hicorex.marginals.base import PRIOR_SAMPLES
 
 # A factor that knows less than this, in nats, always has the same label.
 UNUSED = 1e-9
@@ -41,8 +42,10 @@ class LayerBounds(NamedTuple):
     contribution : what it adds to the lower bound: sum_i I(Y_{S_i}:X_i) - sum_j I(Y_j:X), with the labels
         that feed the layer above, or the soft ones of the top layer
     contribution_stderr : its standard error over the samples
-    lower : the lower bound with the layers up to this one
-    conditional_entropy : sum_i H(X_i | Y), what the layer leaves open of its input; None if that is not discrete
+    lower : the lower bound if this were the top layer, with soft labels: not less than without the layer
+        unless making the labels below hard costs more than it explains
+    conditional_entropy : sum_i H(X_i | Y_{S_i}), what the layer leaves open of its input; None if that is
+        not discrete
     """
 
     name: str
@@ -61,11 +64,15 @@ class Bounds:
     Attributes
     ----------
     lower, lower_stderr : float
-        The sum of the layers' contributions, and its standard error over the samples.
+        The lower bound, and its standard error over the samples: the largest ``lower`` of the layers; on new
+        samples that of the layer whose was the largest in the fit.
+    depth : int
+        How many layers it counts. It is fewer than there are where labels lose more by being made hard, to feed
+        a layer above, than that layer explains.
     objective : float
-        sum_j E[log Z_j] over all layers, what the fits maximise.
+        sum_j E[log Z_j] over all layers, what the fits maximise. A bound for one layer alone.
     upper, upper_stderr : float or None
-        sum_i H(X_i) - H(Y^1), with the joint entropy of the first layer's labels.
+        sum_i H(X_i) - H(Y^1), with the joint entropy of the first layer's most likely labels.
     upper_theorem : float or None
         The paper's upper bound, the sum over layers of contribution and conditional entropy up to one with a
         single factor; None if there is none such.
@@ -75,13 +82,14 @@ class Bounds:
         Why there is no upper bound, if so.
     layers : tuple of LayerBounds
     factors : tuple of FactorBounds
-        In falling order of what they explain within their layer. Empty for cross-fitted bounds, since
-        every fold has factors of its own.
+        In the order of the layer. Empty for cross-fitted bounds, since every fold has factors of its own.
     n_samples : int
+        Number of rows; standard errors go by their weight.
     """
 
     lower: float
     lower_stderr: float
+    depth: int
     objective: float
     upper: float | None
     upper_stderr: float | None
@@ -112,8 +120,8 @@ class Bounds:
     def to_frame(self) -> Any:
         """All layers and factors as one table, a row each (needs pandas).
 
-        A layer's row is followed by those of its factors; ``lower`` is the bound with the layers up to
-        this one, and without a factor it is lower by the factor's ``contribution``.
+        A layer's row is followed by those of its factors. ``lower`` is the bound if this were the top layer;
+        a layer's ``contribution`` falls by that of a factor if the factor is left out.
         """
         import pandas as pd
 
@@ -130,78 +138,109 @@ class Bounds:
 class Evidence(NamedTuple):
     """What a stack of layers says about some samples, from the bottom up.
 
-    weight : (N,); layers : the terms of each layer; entropies : for each layer sum_i H of its input, None
-    where that is not discrete; surprisal : (N,), -sum_i log p(x_i), and why there is none
+    weight : (N,)
+    feeding : the terms of the most likely labels of all layers but the last
+    soft : the terms of the soft labels of all layers
+    entropies : for each layer sum_i H of its input, None where that is not discrete
+    surprisal : (N,), -sum_i log p(x_i); None if there is none, and why
+    depth : how many layers the lower bound counts; None for as many as make it largest
     """
 
     weight: np.ndarray
-    layers: list[Terms]
+    feeding: list[Terms]
+    soft: list[Terms]
     entropies: list[float | None]
     surprisal: np.ndarray | None
     no_upper: str
+    depth: int | None
+
+    @property
+    def layers(self) -> list[Terms]:
+        """The terms of the labels that count: most likely ones where they feed a layer, soft ones on top."""
+        return [*self.feeding, self.soft[-1]]
+
+    def explained(self, depth: int) -> np.ndarray:
+        """What the first layers explain of each sample if there are so many, (N,)."""
+        return np.sum([terms.explained for terms in (*self.feeding[: depth - 1], self.soft[depth - 1])], axis=0)
 
 
-def gather(data: Data, layers: Sequence[Terms], corrected: bool) -> Evidence:
+def gather(
+    data: Data,
+    feeding: list[Terms],
+    soft: list[Terms],
+    surprisals: list[np.ndarray] | None = None,
+    depth: int | None = None,
+    name: Callable[[int], str] = str,
+) -> Evidence:
     """The evidence of the terms of layers about the samples of ``data``.
 
-    ``corrected`` takes their finite number off the entropies of the columns, so that they do not come out low.
+    ``surprisals`` by block, as of a fit, keep the entropies of new samples from coming out low; without
+    them the samples' own frequencies count. ``name`` says how a column is called.
     """
     weight = data.weight.astype(float)
-    reason = _why_no_entropy(data)
+    reason = _why_no_entropy(data, name)
     entropy, surprisal = None, None
     if not reason:
+        own = surprisals or marginal_surprisals(data, prior_samples=0)
         surprisal = np.concatenate(
-            [sum(block.surprisal(block.tile(rows)) for block in data.blocks) for rows in data.tiles]
+            [
+                sum(block.look_up(block.tile(rows), table) for block, table in zip(data.blocks, own, strict=True))
+                for rows in data.tiles
+            ]
         )
-        entropy = sum(block.entropies().sum() for block in data.blocks)
-        if corrected:
-            bias = sum(block.freedom.sum() for block in data.blocks) / (2 * data.total)
-            entropy, surprisal = entropy + bias, surprisal + bias
+        entropy = float(np.average(surprisal, weights=weight))
     entropies: list[float | None] = [entropy]
-    for terms in layers[:-1]:
+    for terms in feeding:
         entropies.append(sum(sample_entropy(own, weight=weight) for own in terms.labels))
-    return Evidence(weight, list(layers), entropies, surprisal, reason)
+    return Evidence(weight, feeding, soft, entropies, surprisal, reason, depth)
 
 
-def _why_no_entropy(data: Data) -> str:
+def marginal_surprisals(data: Data, prior_samples: float = PRIOR_SAMPLES) -> list[np.ndarray]:
+    """-log p(v) of every category by block, empty where columns are not discrete."""
+    return [block.surprisals(prior_samples) if isinstance(block, Categorical) else np.empty(0) for block in data.blocks]
+
+
+def _why_no_entropy(data: Data, name: Callable[[int], str]) -> str:
     for block, columns in zip(data.blocks, data.columns, strict=True):
         if not isinstance(block, Categorical):
-            return f"column {columns[0]} is not discrete"
+            return f"column {name(columns[0])} is not discrete"
         gap = block.missing_weight() > 0
         if gap.any():
-            return f"column {columns[gap.argmax()]} has missing values or categories that the fit has not seen"
+            return f"column {name(columns[gap.argmax()])} has missing values or categories that the fit has not seen"
     return ""
 
 
-def bounds_of(parts: Sequence[Evidence]) -> Bounds:
+def bounds_of(parts: Sequence[Evidence], cross_fitted: bool = False) -> Bounds:
     """The bounds from the evidence of one part of the samples, or of several parts with models of their own."""
     weight = np.concatenate([part.weight for part in parts])
     shares = np.array([part.weight.sum() for part in parts]) / weight.sum()
-    n_layers = len(parts[0].layers)
-    explained = [np.concatenate([part.layers[k].explained for part in parts]) for k in range(n_layers)]
-    costs = [shares @ [part.layers[k].information.sum() for part in parts] for k in range(n_layers)]
     rows = []
-    for k in range(n_layers):
-        added, stderr = mean_and_error(explained[k], weight)
+    for k in range(len(parts[0].soft)):
+        layers = [part.layers[k] for part in parts]
+        added, stderr = mean_and_error(np.concatenate([terms.explained for terms in layers]), weight)
+        lower, _ = mean_and_error(np.concatenate([part.explained(k + 1) for part in parts]), weight)
         inputs = [part.entropies[k] for part in parts]
-        left = None if None in inputs else float(shares @ np.array(inputs, float) - costs[k] - added)
-        objective = float(shares @ [part.layers[k].log_z.sum() for part in parts])
-        lower, _ = mean_and_error(sum(explained[: k + 1]), weight)
-        n_factors = len(parts[0].layers[k].log_z)
-        rows.append(LayerBounds(f"layer{k + 1}", n_factors, objective, added, stderr, lower, left))
-    lower, lower_stderr = mean_and_error(sum(explained), weight)
+        cost = shares @ [terms.information.sum() for terms in layers]
+        left = None if None in inputs else float(shares @ np.array(inputs, float) - cost - added)
+        objective = float(shares @ [terms.log_z.sum() for terms in layers])
+        rows.append(LayerBounds(f"layer{k + 1}", len(layers[0].log_z), objective, added, stderr, lower, left))
+    best = 1 + int(np.argmax([row.lower for row in rows]))
+    depths = [part.depth or best for part in parts]
+    explained = np.concatenate([part.explained(depth) for part, depth in zip(parts, depths, strict=True)])
+    lower, lower_stderr = mean_and_error(explained, weight)
     no_upper = next((part.no_upper for part in parts if part.no_upper), "")
     upper = upper_stderr = theorem = entropy_lower = entropy_upper = None
     if not no_upper:
-        surprisal = [part.surprisal for part in parts if part.surprisal is not None]
-        known = [_surprisal_of_labels(part) for part in parts]
-        upper, upper_stderr = mean_and_error(np.concatenate(surprisal) - np.concatenate(known), weight)
-        entropy_lower, _ = mean_and_error(np.concatenate(known), weight)
-        entropy_upper = mean_and_error(np.concatenate(surprisal), weight)[0] - lower
+        surprisal = np.concatenate([part.surprisal for part in parts if part.surprisal is not None])
+        known = np.concatenate([_surprisal_of_labels(part) for part in parts])
+        upper, upper_stderr = mean_and_error(surprisal - known, weight)
+        entropy_lower, _ = mean_and_error(known, weight)
+        entropy_upper = mean_and_error(surprisal, weight)[0] - lower
         theorem = _upper_theorem(parts, rows)
     return Bounds(
         lower,
         lower_stderr,
+        max(set(depths), key=depths.count),
         sum(row.objective for row in rows),
         upper,
         upper_stderr,
@@ -210,7 +249,7 @@ def bounds_of(parts: Sequence[Evidence]) -> Bounds:
         entropy_upper,
         no_upper,
         tuple(rows),
-        _factors(parts[0].layers) if len(parts) == 1 else (),
+        () if cross_fitted else _factors(parts[0].layers),
         weight.size,
     )
 

@@ -12,14 +12,13 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from hicorex.bounds import bounds_of, gather
+from hicorex.bounds import bounds_of, gather, marginal_surprisals
 from hicorex.columns import Columns, Data, Schema
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms, evaluate, links_of
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 from hicorex.layer import (
-    UNUSED_NATS,
     State,
     add_scores,
     all_information,
@@ -29,6 +28,7 @@ from hicorex.layer import (
     harden,
     labels_of,
     run_pass,
+    used_only,
 )
 from hicorex.marginals.base import Questions
 from hicorex.significance import LEVEL, link_probabilities
@@ -185,9 +185,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         seed = np.random.SeedSequence(drawn)
         rule = RULES[self.structure]
         with LocalEngine(self.n_jobs) as engine:
-            if self.n_factors == "auto":
+            if isinstance(self.n_factors, str):
                 self.sizing_ = self._choose_size(data, engine, seed)
-            self.n_factors_ = self.sizing_.n_factors if self.n_factors == "auto" else int(self.n_factors)
+                self.n_factors_ = self.sizing_.n_factors
+            else:
+                self.__dict__.pop("sizing_", None)  # of an earlier fit
+                self.n_factors_ = int(self.n_factors)
             fit = fit_layer(
                 data,
                 rule,
@@ -211,13 +214,14 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
         self.history_ = fit.history
         self.n_iter_ = len(fit.history)
-        self.bounds_ = bounds_of([gather(data, [terms], corrected=False)])
+        self.bounds_ = bounds_of([gather(data, [], [terms], name=table.name)])
+        self._surprisals = marginal_surprisals(data)
         self._remember(X, sample_weight, data, [terms])
         return data, terms
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor, (n_samples, n_factors)."""
-        return self._map(X, lambda state, data, engine: _labels(state, data, engine)[0].argmax(axis=0).T)
+        return self._label(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """p(y_j = s | x), (n_samples, n_factors, n_states)."""
@@ -247,6 +251,10 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _sized(self) -> dict[str, Any]:
         return {"n_factors": self.n_factors_}
 
+    def _label(self, X: Any) -> np.ndarray:
+        """As transform, but an array whatever the output is set to."""
+        return self._map(X, lambda state, data, engine: _labels(state, data, engine)[0].argmax(axis=0).T)
+
     def _settings(self) -> dict[str, Any]:
         """How a fit is made, but for its data, rule and seed."""
         return {
@@ -266,7 +274,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _keep(self, state: State, data: Data, engine) -> Terms:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
         log_z = run_pass(state, data, engine).log_z
-        explains = np.where(log_z > UNUSED_NATS, log_z, 0)
+        explains = used_only(log_z)
         order = np.argsort(-explains, kind="stable")
         self.tcs_ = explains[order]
         self._state = state = state.take_factors(order, [Questions() for _ in data.blocks])

@@ -98,7 +98,7 @@ def make_latent_tree(
     ((200, 30), (200, 6), (6,))
     """
     rng = check_random_state(random_state)
-    sizes = list(n_clusters) if isinstance(n_clusters, tuple) else [n_clusters]
+    sizes = [n_clusters] if isinstance(n_clusters, int) else list(n_clusters)
     root = rng.randint(2, size=n_samples)
     factors = root[:, None]
     parents: list[np.ndarray] = []
@@ -109,10 +109,11 @@ def make_latent_tree(
     rates = rng.uniform(*flip, size=n_columns)
     X = factors[:, clusters] ^ (rng.uniform(size=(n_samples, n_columns)) < rates)
     # Messages from the leaves to the root; every p(x_i) is one half.
-    message = np.stack([np.where(y == X, np.log(1 - rates), np.log(rates)) for y in (0, 1)])
-    turn = np.log([[1 - root_flip, root_flip], [root_flip, 1 - root_flip]])[:, :, None, None]
-    for parent in (clusters, *parents):
-        upward = message @ (parent[:, None] == np.arange(parent.max() + 1)).astype(float)
+    with np.errstate(divide="ignore"):  # never to differ is allowed
+        message = np.stack([np.where(y == X, np.log(1 - rates), np.log(rates)) for y in (0, 1)])
+        turn = np.log([[1 - root_flip, root_flip], [root_flip, 1 - root_flip]])[:, :, None, None]
+    for parent, size in zip((clusters, *parents), (*sizes, 1), strict=True):
+        upward = np.stack([message[:, :, parent == above].sum(axis=2) for above in range(size)], axis=2)
         message = logsumexp(turn + upward, axis=1)
     log_p = logsumexp(upward, axis=0)[:, 0] - np.log(2)
     truth = float(log_p.mean() + n_columns * np.log(2))

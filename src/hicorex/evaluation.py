@@ -96,7 +96,8 @@ def evaluate(
             [fitted._replace(probability=here.probability) for fitted, here in zip(*both, strict=True)]
             for both in zip(trained, joints, strict=True)
         ]
-    prior = (found.label_sum / data.total)[:, :, None]
+    # Not 0, should rounding give a sample another most likely state than in the pass before.
+    prior = np.maximum(found.label_sum / data.total, 1e-12)[:, :, None]
     share = 0.0 if trained is None else 1 / (2 * data.total)
     weights = block_weights(state, data, engine)
 
@@ -107,7 +108,7 @@ def evaluate(
             labels = relabel(labels, rows)
         cost = rel_entr(labels, prior).sum(axis=0)
         if share:
-            cost += share * ((labels**2 / np.where(prior > 0, prior, 1)).sum(axis=0) - 1)
+            cost += share * ((labels**2 / prior).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost
         for block, tile, w, alpha, own in zip(data.blocks, tiles, weights, state.alpha, joints, strict=True):
             log_z -= block.log_mixture(tile, w, alpha)

@@ -2,12 +2,12 @@
 
 import warnings
 from abc import abstractmethod
+from itertools import zip_longest
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,8 @@ from hicorex.columns import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms
 from hicorex.exceptions import HicorexError
+from hicorex.folds import splits
+from hicorex.layer import run_pass, used_only
 from hicorex.permutation import Significance, compare_with_chance
 from hicorex.structure import RULES
 
@@ -90,6 +92,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         cv : int or scikit-learn splitter, default=None
             Cross-fit: models of the same size are fitted to all folds but one, and evaluated on that one.
             Without X, on the samples of the fit, if the model still knows them (a loaded one does not).
+            Folds of a few samples make the bounds wide: take two to ten.
         """
         check_is_fitted(self)
         if cv is not None:
@@ -117,8 +120,8 @@ class Explainer(TransformerMixin, BaseEstimator):
             A row for each layer and factor: name, explains (nats), p_value, n_permutations.
         """
         check_is_fitted(self)
-        if n_permutations < 1:
-            raise HicorexError(f"n_permutations is {n_permutations}; give at least 1.")
+        if not isinstance(n_permutations, Integral) or isinstance(n_permutations, bool) or n_permutations < 1:
+            raise HicorexError(f"n_permutations is {n_permutations!r}; give a whole number, 1 or more.")
         samples, weight = self._samples(X)
         if weight is not None and np.ptp(weight) > 0:
             raise HicorexError("Samples of different weights cannot be shuffled; fit without sample_weight.")
@@ -126,11 +129,13 @@ class Explainer(TransformerMixin, BaseEstimator):
         drawn = None if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
         for k, layer in enumerate(self._stack, start=1):
             data = layer._encode(samples, weight, dtype=None)
-            if data.weight.size != layer.bounds_.n_samples:
-                raise HicorexError(
-                    f"X has {data.weight.size} samples, the fit had {layer.bounds_.n_samples}; give those of the fit."
-                )
             with LocalEngine(self.n_jobs) as engine:
+                again = used_only(run_pass(layer._state, data, engine).log_z)
+                if data.weight.size != layer.bounds_.n_samples or not np.allclose(again, layer.tcs_, 1e-3, 1e-3):
+                    raise HicorexError(
+                        f"X, of {data.weight.size} samples, is not what the model was fitted to, "
+                        f"{layer.bounds_.n_samples} samples; give the samples of the fit."
+                    )
                 rows += compare_with_chance(
                     f"layer{k}",
                     layer.tcs_,
@@ -141,45 +146,53 @@ class Explainer(TransformerMixin, BaseEstimator):
                     seed=np.random.SeedSequence(drawn, spawn_key=(k,)),
                     **layer._settings(),
                 )
-            samples = layer.transform(samples)
+            samples = layer._label(samples)
         return Significance(rows)
 
     def _evidence(self, X: Any, weight: np.ndarray | None = None) -> Evidence:
         """What the layers say about new samples."""
-        parts: list[Terms] = []
+        stack = self._stack
+        feeding: list[Terms] = []
+        soft: list[Terms] = []
         with LocalEngine(self.n_jobs) as engine:
-            first = data = self._stack[0]._encode(X, weight)
-            for k, layer in enumerate(self._stack, start=1):
-                parts.append(layer._evaluate(data, engine, hard=k < len(self._stack)))
-                if k < len(self._stack):
-                    data = self._stack[k]._encode(parts[-1].labels.T, weight)
-        return gather(first, parts, corrected=True)
+            first = data = stack[0]._encode(X, weight)
+            for layer, above in zip_longest(stack, stack[1:]):
+                soft.append(layer._evaluate(data, engine, hard=False))
+                if above is not None:
+                    feeding.append(layer._evaluate(data, engine, hard=True))
+                    data = above._encode(feeding[-1].labels.T, weight)
+        return gather(first, feeding, soft, stack[0]._surprisals, self.bounds_.depth, self._column_name)
+
+    def _column_name(self, i: int) -> str:
+        return repr(str(self.feature_names_in_[i])) if hasattr(self, "feature_names_in_") else str(i)
 
     def _cross_fit(self, X: Any, weight: np.ndarray | None, cv: Any) -> Bounds:
         """Bounds from models of the same size, each fitted without the samples it is evaluated on."""
-        splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)
         parts = []
-        for training, held_out in splitter.split(np.empty((_n_rows(X), 0))):
+        for training, held_out in splits(cv, _n_rows(X)):
             model = clone(self).set_params(**self._sized())
             own, other = (None, None) if weight is None else (weight[training], weight[held_out])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # this model's own fit has said what there is to say
                 model.fit(_safe_indexing(X, training), sample_weight=own)
                 parts.append(model._evidence(_safe_indexing(X, held_out), other))
-        return bounds_of(parts)
+        return bounds_of(parts, cross_fitted=True)
 
     def _remember(self, X: Any, sample_weight: Any, data: Data, terms: list[Terms]) -> None:
         """Keep what was usual in the fit, and a reference to its samples, which files do not get."""
         score = sum(term.score for term in terms)
-        weight = data.weight.astype(float)
-        mean = np.average(score, weights=weight)
-        spread = np.sqrt(np.average((score - mean) ** 2, weights=weight))
+        usual = np.average(score, weights=data.weight)
+        spread = np.sqrt(np.average((score - usual) ** 2, weights=data.weight))
         log_z = np.concatenate([term.log_z for term in terms])
         log_z_spread = np.concatenate([term.log_z_spread for term in terms])
-        self._usual = (mean, spread), (log_z, log_z_spread)
-        self._training = (X, None if sample_weight is None else np.asarray(sample_weight, float))
+        self._usual = (usual, spread), (log_z, log_z_spread)
+        self._training: tuple[Any, np.ndarray | None] = (X, None)
+        if sample_weight is not None:
+            kept = np.flatnonzero(np.broadcast_to(sample_weight, _n_rows(X)))
+            self._training = (_safe_indexing(X, kept), data.weight.astype(float))
 
     def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
+        """Samples to fit again, and their weights."""
         if X is not None:
             return X, None
         if getattr(self, "_training", None) is None:
@@ -198,7 +211,9 @@ class Explainer(TransformerMixin, BaseEstimator):
 
 
 def _standardised(values: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    return np.where(spread > 0, (values - mean) / np.where(spread > 0, spread, 1), 0)
+    """Deviations from the mean in standard deviations, 0 where those are mere rounding."""
+    varies = spread > 1e-6 * np.maximum(1, np.abs(mean))
+    return np.where(varies, (values - mean) / np.where(varies, spread, 1), 0)
 
 
 def _n_rows(X: Any) -> int:

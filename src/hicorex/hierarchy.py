@@ -116,38 +116,42 @@ class HierarchicalCorex(Explainer):
         sizes, states = self._shape()
         validate_data(self, X, skip_check_array=True)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        self.layers_: list[Corex] = []
-        self.stop_reason_ = "as many layers as asked for"
+        layers: list[Corex] = []
+        stop_reason = "as many layers as asked for"
         read: list[Data] = []
-        parts: list[Terms] = []
+        feeding: list[Terms] = []
+        soft: list[Terms] = []
         table, weight = X, sample_weight
         for size, n_states in zip(sizes, states, strict=True):
-            if size == "auto" and self.layers_ and self.layers_[-1].n_factors_ == 1:
-                if self.layers_[-1].sizing_.explains:
-                    self.stop_reason_ = "there is one factor on top"
-                break
-            layer = self._layer(size, n_states, rng)
+            layer = self._layer(size, n_states, rng, inner=bool(layers))
             data, terms = layer._fit(table, weight)
-            if size == "auto" and not layer.sizing_.explains:
-                self.stop_reason_ = f"in layer {len(self.layers_) + 1}, {layer.sizing_.reason}"
-                if self.layers_:  # the first layer stays, with nothing in it
-                    break
-            if self.layers_:
+            explains = size != "auto" or layer.sizing_.explains
+            if not explains:
+                stop_reason = f"in layer {len(layers) + 1}, {layer.sizing_.reason}"
+            if layers and not explains:
+                break
+            if layers:
                 with LocalEngine(self.n_jobs) as engine:
-                    parts[-1] = self.layers_[-1]._feed(read[-1], engine)
-            self.layers_.append(layer)
+                    feeding.append(layers[-1]._feed(read[-1], engine))
+            layers.append(layer)
             read.append(data)
-            parts.append(terms)
+            soft.append(terms)
             table, weight = terms.labels.T, data.weight
-        self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
-        self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
-        self.bounds_ = bounds_of([gather(read[0], parts, corrected=False)])
-        self._remember(X, sample_weight, read[0], parts)
+            if size == "auto" and layer.n_factors_ == 1 and explains:
+                stop_reason = "there is one factor on top"
+            if size == "auto" and (layer.n_factors_ == 1 or not explains):
+                break
+        self.layers_ = layers
+        self.stop_reason_ = stop_reason
+        self.n_iter_ = max(layer.n_iter_ for layer in layers)
+        self.tc_ = float(sum(layer.tc_ for layer in layers))
+        self.bounds_ = bounds_of([gather(read[0], feeding, soft, name=self._column_name)])
+        self._remember(X, sample_weight, read[0], soft)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
-        return np.hstack(self._through(X, Corex.transform))
+        return np.hstack(self._through(X, Corex._label))
 
     def predict_proba(self, X: Any, layer: int | None = None) -> np.ndarray:
         """p(y_j = s | layer below), (n_samples, n_factors, n_states), of all layers or of one, 1, 2, ...
@@ -191,16 +195,16 @@ class HierarchicalCorex(Explainer):
                 results.append(method(own, X))
             if k == (layer or len(self.layers_)):
                 break
-            X = results[-1] if method is Corex.transform else own.transform(X)
+            X = results[-1] if method is Corex._label else own._label(X)
         return results
 
-    def _layer(self, size: Any, n_states: int, rng: Any) -> Corex:
+    def _layer(self, size: Any, n_states: int, rng: Any, inner: bool) -> Corex:
         """The next layer, not yet fitted."""
         shared = {name: value for name, value in self.get_params().items() if name in SHARED}
         layer = Corex(size, n_states=n_states, **shared)
         layer.random_state = None if rng is None else rng.randint(2**31 - 1)
-        layer.marginals = "categorical" if self.layers_ else self.marginals
-        layer._inner = bool(self.layers_)
+        layer.marginals = "categorical" if inner else self.marginals
+        layer._inner = inner
         return layer
 
     def _shape(self) -> tuple[Iterable, Iterable]:

@@ -62,11 +62,12 @@ def frequencies(*columns, weight=None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mean_and_error(values, weight) -> tuple[float, float]:
-    """The mean of values over samples with these frequencies, and its standard error.
+    """The mean of values over samples with these frequencies, and its standard error, NaN for one sample or less.
 
     >>> mean_and_error(np.array([1.0, 3.0]), np.array([5, 5]))
     (2.0, 0.3333333333333333)
     """
     mean = np.average(values, weights=weight)
     variance = np.average((values - mean) ** 2, weights=weight)
-    return float(mean), float(np.sqrt(variance / max(np.sum(weight) - 1, 1)))
+    freedom = np.sum(weight) - 1
+    return float(mean), float(np.sqrt(variance / freedom)) if freedom > 0 else float("nan")

@@ -147,6 +147,11 @@ def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, 
     return State(prior, list(parameters), list(alpha), list(questions), state.n_starts), sum(excess)
 
 
+def used_only(log_z: np.ndarray) -> np.ndarray:
+    """Mean log Z_j, 0 for factors that explain nothing."""
+    return np.where(log_z > UNUSED_NATS, log_z, 0)
+
+
 def all_information(state: State, data: Data) -> list[np.ndarray]:
     """I(Y_j:X_i) of every factor and column, (J, n) by block."""
     known = []

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.columns import Data
-from hicorex.layer import fit_layer, run_pass
+from hicorex.layer import fit_layer, run_pass, used_only
 
 # A test ends early once chance has done as well this many times (Besag and Clifford).
 ENOUGH = 10
@@ -62,7 +62,7 @@ def compare_with_chance(
     for own in seed.spawn(n_permutations):
         shuffled = data.shuffled(np.random.default_rng(own))
         state = fit_layer(shuffled, rule, engine, seed=own, **settings).state
-        found = run_pass(state, shuffled, engine).log_z
+        found = used_only(run_pass(state, shuffled, engine).log_z)
         open_yet = as_good < ENOUGH
         drawn += open_yet
         as_good += open_yet & (np.array([found.sum(), *np.full(explains.size, found.max())]) >= observed)
@@ -71,4 +71,7 @@ def compare_with_chance(
     # Stopped early, the share itself is right; otherwise the data count as one more permutation.
     p_values = np.where(as_good >= ENOUGH, as_good / drawn, (as_good + 1) / (drawn + 1))
     names = [name, *(f"{name}_factor{j}" for j in range(explains.size))]
-    return [Tested(*row) for row in zip(names, observed.tolist(), p_values.tolist(), drawn.astype(int), strict=True)]
+    return [
+        Tested(*row)
+        for row in zip(names, observed.tolist(), p_values.tolist(), drawn.astype(int).tolist(), strict=True)
+    ]

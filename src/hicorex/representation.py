@@ -1,17 +1,17 @@
 """The bounds of any representation: what do the units of other models explain?"""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, check_cv
 
-from hicorex.bounds import Bounds, bounds_of, gather
+from hicorex.bounds import Bounds, Evidence, bounds_of, gather, marginal_surprisals
 from hicorex.columns import Columns, Data, Schema
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms, evaluate, links_of
 from hicorex.exceptions import HicorexError
-from hicorex.layer import State, all_information, run_pass, update
+from hicorex.folds import splits
+from hicorex.information import frequencies
+from hicorex.layer import State, run_pass, update
 from hicorex.marginals.base import Questions
 from hicorex.structure import RULES
 
@@ -43,8 +43,8 @@ def representation_bounds(
     Returns
     -------
     Bounds
-        Units are named layer1_factor0, ... in the order given; ``objective`` is
-        sum_j (sum_i alpha_ij I(Y_j:X_i) - I(Y_j:X)) with alpha by the rule "unique".
+        Units are named layer1_factor0, ... in the order given. Nothing was maximised, so that ``objective``
+        repeats the contributions. The upper bound takes the most likely labels for functions of x.
 
     Examples
     --------
@@ -62,17 +62,28 @@ def representation_bounds(
     with LocalEngine(n_jobs) as engine:
         if cv is None:
             state, links = _structure(data, labels, engine)
-            return bounds_of([gather(data, [_terms(state, links, data, labels, engine)], corrected=False)])
-        splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)
+            terms = _terms(state, links, data, labels, engine)
+            return bounds_of([_gather(table, data, terms)])
         parts = []
-        for training, held_out in splitter.split(labels[0].T):
+        for training, held_out in splits(cv, table.shape[0]):
             own, own_labels = data.take(training), labels[:, :, training]
             state, links = _structure(own, own_labels, engine)
             fitted = _terms(state, links, own, own_labels, engine)
             new = data.take(held_out)
             terms = _terms(state, links, new, labels[:, :, held_out], engine, fitted.joints)
-            parts.append(gather(new, [terms], corrected=True))
-        return bounds_of(parts)
+            parts.append(_gather(table, new, terms, marginal_surprisals(own)))
+        return bounds_of(parts, cross_fitted=True)
+
+
+def _gather(table: Columns, data: Data, terms: Terms, surprisals: list | None = None) -> Evidence:
+    evidence = gather(data, [], [terms], surprisals, name=table.name)
+    if not evidence.no_upper:
+        _, same = frequencies(*(codes for block in data.blocks for codes in block.codes))
+        _, both = frequencies(same, *terms.labels)
+        if both.max() > same.max():
+            reason = "equal samples have different labels, which then are no function of X"
+            return evidence._replace(no_upper=reason, surprisal=None)
+    return evidence
 
 
 def _structure(data: Data, labels: np.ndarray, engine) -> tuple[State, list]:
@@ -95,9 +106,7 @@ def _structure(data: Data, labels: np.ndarray, engine) -> tuple[State, list]:
 def _terms(state: State, links: list, data: Data, labels: np.ndarray, engine, trained: list | None = None) -> Terms:
     terms = evaluate(state, links, data, engine, trained, lambda _, rows: labels[:, :, rows])
     # The labels are not the state's own, so that its log Z says nothing about them.
-    known = all_information(state, data)
-    objective = sum((alpha * own).sum(axis=1) for alpha, own in zip(state.alpha, known, strict=True))
-    return terms._replace(log_z=objective - terms.information)
+    return terms._replace(log_z=terms.unique)
 
 
 def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:

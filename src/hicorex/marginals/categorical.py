@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, xlogy
+from scipy.special import chdtrc
 
 from hicorex import kernels
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked, take_rows
@@ -109,15 +109,16 @@ class Categorical(Block):
         """The weight of the samples in which each column is missing, (n,)."""
         return self.totals[0][~self.is_category]
 
-    def entropies(self) -> np.ndarray:
-        """H(X_i) of each column's frequencies, (n,)."""
-        return -np.add.reduceat(xlogy(self._marginal, self._marginal), self.offsets[:-1])
+    def surprisals(self, prior_samples: float) -> np.ndarray:
+        """-log p(v) of each category, as if so many samples more were spread over a column's categories, (F,)."""
+        count = self.totals[0] + prior_samples / np.maximum(self.sizes, 1)[self.column_of]
+        p = count / np.maximum(self.observed + prior_samples, 1e-300)[self.column_of]
+        return -np.log(np.where(self.is_category & (p > 0), p, 1))
 
-    def surprisal(self, tile: Tile) -> np.ndarray:
-        """-sum_i log p(x_i) of each sample, by each column's frequencies, (T,)."""
-        log_p = np.log(np.where(self._marginal > 0, self._marginal, 1))
+    def look_up(self, tile: Tile, table: np.ndarray) -> np.ndarray:
+        """The sum over the columns of the entries of a table (F,) that each sample points to, (T,)."""
         total = np.zeros((tile.codes.shape[1], 1))
-        kernels.categorical.add_table_rows(tile.codes, self.offsets, -log_p[:, None], total)
+        kernels.categorical.add_table_rows(tile.codes, self.offsets, table[:, None], total)
         return total[:, 0]
 
     def log_odds(self, parameters: Parameters) -> np.ndarray:
