@@ -22,6 +22,7 @@ ORDER = [
     "folds",
     "kernels",
     "marginals",
+    "data",
     "columns",
     "starts",
     "structure",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.columns import Data
+from hicorex.data import Data
 from hicorex.evaluation import Terms
 from hicorex.information import frequencies, mean_and_error, sample_entropy
 from hicorex.marginals import Categorical

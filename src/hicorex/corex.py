@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from hicorex.bounds import bounds_of, gather, marginal_surprisals
-from hicorex.columns import Columns, Data, Schema
+from hicorex.columns import Columns, Schema
+from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms, evaluate, links_of
 from hicorex.exceptions import HicorexError

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import rel_entr
 
-from hicorex.columns import Data
+from hicorex.data import Data
 from hicorex.layer import State, add_scores, block_weights, labels_of, run_pass
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked
 from hicorex.structure import first_factors, kept_links

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hicorex.bounds import Bounds, Evidence, bounds_of, gather
-from hicorex.columns import Data
+from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms
 from hicorex.exceptions import HicorexError

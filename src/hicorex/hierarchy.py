@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.bounds import bounds_of, gather
-from hicorex.columns import Data
 from hicorex.corex import Corex
+from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms
 from hicorex.exceptions import HicorexError

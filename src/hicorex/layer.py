@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.columns import Data
+from hicorex.data import Data
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, take_factors
 from hicorex.starts import Seed, choose_variables
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.columns import Data
+from hicorex.data import Data
 from hicorex.layer import fit_layer, run_pass, used_only
 
 # A test ends early once chance has done as well this many times (Besag and Clifford).

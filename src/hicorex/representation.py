@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from hicorex.bounds import Bounds, Evidence, bounds_of, gather, marginal_surprisals
-from hicorex.columns import Columns, Data, Schema
+from hicorex.columns import Columns, Schema
+from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms, evaluate, links_of
 from hicorex.exceptions import HicorexError

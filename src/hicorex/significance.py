@@ -8,7 +8,7 @@ the other variables and of other samples alone, so that the test is exact.
 
 import numpy as np
 
-from hicorex.columns import Data
+from hicorex.data import Data
 from hicorex.layer import State, add_scores, block_weights, fit_layer
 
 # Odds of a variable without any dependence to be called part of a cluster.

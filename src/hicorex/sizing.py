@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.columns import Data
+from hicorex.data import Data
 from hicorex.evaluation import evaluate, links_of
 from hicorex.information import mean_and_error
 from hicorex.layer import State, fit_layer, harden

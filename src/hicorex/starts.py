@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hicorex.columns import Data
+from hicorex.data import Data
 
 # Rows beyond this many add nothing to the choice.
 MOST_ROWS = 20_000
