@@ -162,6 +162,16 @@ def test_auto_on_tiny_tables():
         assert len(HierarchicalCorex("auto", random_state=0).fit(X).layers_) >= 1
 
 
+def test_verbose_fits_tell_how_far_they_are(tree, capsys):
+    HierarchicalCorex("auto", n_init=2, verbose=1, random_state=0).fit(tree[0][:200, :20])
+    told = capsys.readouterr().err
+    assert "layer 1\n" in told
+    assert "1 factors: " in told
+    assert "iteration 10: " in told
+    HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(tree[0][:200, :20])
+    assert capsys.readouterr().err == ""
+
+
 # Chance
 
 

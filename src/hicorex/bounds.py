@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils._optional_dependencies import check_pandas_support
 
 from hicorex.data import Data
 from hicorex.evaluation import Terms
@@ -123,7 +124,7 @@ class Bounds:
         A layer's row is followed by those of its factors. ``lower`` is the bound if this were the top layer;
         a layer's ``contribution`` falls by that of a factor if the factor is left out.
         """
-        import pandas as pd
+        pd = check_pandas_support("to_frame")
 
         rows: list[dict] = []
         for layer in self.layers:

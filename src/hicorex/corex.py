@@ -33,7 +33,7 @@ from hicorex.layer import (
 )
 from hicorex.marginals.base import Questions
 from hicorex.significance import LEVEL, link_probabilities
-from hicorex.sizing import Search, Sizing, choose_size
+from hicorex.sizing import Search, Sizing, Tried, choose_size
 from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
@@ -269,7 +269,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _choose_size(self, data: Data, engine, seed: np.random.SeedSequence) -> Sizing:
         """The number of factors that held-out samples ask for."""
         settings = {"n_states": self.n_states, "max_iter": self.max_iter, "tol": self.tol}
-        search = Search(data, RULES[self.structure], engine, seed, look_ahead=self._inner, **settings)
+        progress = _size_line if self.verbose else _silent
+        search = Search(data, RULES[self.structure], engine, seed, self._inner, progress, **settings)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
     def _keep(self, state: State, data: Data, engine) -> Terms:
@@ -354,6 +355,11 @@ def _log_z(state: State, data: Data, engine) -> np.ndarray:
 def _progress_line(iteration: int, objective: float, n_starts: int) -> None:
     line = f"\riteration {iteration}: {objective:.4f} nats, {n_starts} starts running "
     print(line, end="", file=sys.stderr, flush=True)
+
+
+def _size_line(tried: Tried) -> None:
+    line = f"{tried.n_factors} factors: {tried.lower:.4f} +- {tried.lower_stderr:.2g} nats on held-out samples"
+    print(line, file=sys.stderr, flush=True)
 
 
 def _silent(*_: Any) -> None:

@@ -1,5 +1,6 @@
 """HierarchicalCorex: layers of factors, each of which explains the dependence among the factors below it."""
 
+import sys
 from collections.abc import Callable, Iterable
 from itertools import pairwise, repeat
 from numbers import Integral
@@ -124,6 +125,8 @@ class HierarchicalCorex(Explainer):
         table, weight = X, sample_weight
         for size, n_states in zip(sizes, states, strict=True):
             layer = self._layer(size, n_states, rng, inner=bool(layers))
+            if self.verbose:
+                print(f"layer {len(layers) + 1}", file=sys.stderr, flush=True)
             data, terms = layer._fit(table, weight)
             explains = size != "auto" or layer.sizing_.explains
             if not explains:

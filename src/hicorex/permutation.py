@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils._optional_dependencies import check_pandas_support
 
 from hicorex.data import Data
 from hicorex.layer import fit_layer, run_pass, used_only
@@ -37,7 +38,7 @@ class Significance(tuple[Tested, ...]):
 
     def to_frame(self) -> Any:
         """The rows as a table (needs pandas)."""
-        import pandas as pd
+        pd = check_pandas_support("to_frame")
 
         return pd.DataFrame(list(self)).set_index("name")
 

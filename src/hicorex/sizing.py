@@ -1,5 +1,6 @@
 """How many factors a table has: as many as raise the bound on samples that the fit has not seen."""
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -51,11 +52,18 @@ class Sizing(NamedTuple):
 class Search:
     """Held-out bounds of layers of several sizes on the same folds.
 
-    ``look_ahead`` credits a layer with what one more factor above it explains.
+    ``look_ahead`` credits a layer with what one more factor above it explains; ``progress`` hears of each size.
     """
 
     def __init__(
-        self, data: Data, rule: Any, engine: Any, seed: np.random.SeedSequence, look_ahead: bool, **settings: Any
+        self,
+        data: Data,
+        rule: Any,
+        engine: Any,
+        seed: np.random.SeedSequence,
+        look_ahead: bool,
+        progress: Callable,
+        **settings: Any,
     ):
         rng = np.random.default_rng(seed.spawn(1)[0])
         rows = rng.permutation(data.weight.size)[:MOST_ROWS]
@@ -64,7 +72,8 @@ class Search:
             for fold in range(min(N_FOLDS, rows.size))
         ]
         self._weight = np.concatenate([held_out.weight for _, held_out in self._folds]).astype(float)
-        self._rule, self._engine, self._seed, self._look_ahead = rule, engine, seed, look_ahead
+        self._rule, self._engine, self._seed = rule, engine, seed
+        self._look_ahead, self._progress = look_ahead, progress
         self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
         self._explained: dict[int, np.ndarray] = {}
         self.tried: dict[int, Tried] = {}
@@ -75,6 +84,7 @@ class Search:
             parts, used = zip(*(self._fold(n_factors, *fold) for fold in self._folds), strict=True)
             values = self._explained[n_factors] = np.concatenate(parts)
             self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), max(used))
+            self._progress(self.tried[n_factors])
         return self._explained[n_factors]
 
     def _fold(self, n_factors: int, training: Data, held_out: Data) -> tuple[np.ndarray, int]:
