@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 from sklearn.decomposition import PCA
 from sklearn.neural_network import BernoulliRBM, MLPRegressor
 
@@ -36,7 +35,8 @@ def of_auto_encoder(X, m, seed):
         hidden_layer_sizes=(m,), activation="logistic", learning_rate_init=0.01, max_iter=500, random_state=seed
     )
     network.fit(scaled(X), scaled(X))
-    return expit(scaled(X) @ network.coefs_[0] + network.intercepts_[0])
+    code = scaled(X) @ network.coefs_[0] + network.intercepts_[0]
+    return code > np.median(code, axis=0)
 
 
 def of_pca_signs(X, m, seed):

@@ -162,6 +162,7 @@ def test_a_layer_above_never_lowers_the_bound():
         assert stack.bounds_.layers[1].lower < stack.bounds_.layers[0].lower
         crossed = stack.bounds(cv=3)
         assert crossed.depth == 1
+        assert crossed.lower == crossed.layers[0].lower
         assert 0.8 < crossed.lower / truth.total_correlation < 1
 
 
@@ -285,6 +286,31 @@ def test_folds_of_their_own_take_the_optimism_out():
     assert in_sample.lower > 0 > crossed.lower
     assert len(in_sample.factors) == 10
     assert crossed.factors == ()
+
+
+def test_units_that_exclude_each_other_have_finite_contributions():
+    """Joint states that never occur, with values far away from theirs."""
+    rng = np.random.default_rng(0)
+    cluster = rng.integers(3, size=300)
+    X = 50.0 * cluster[:, None] + rng.normal(size=(300, 6))
+    with pytest.warns(UserWarning, match="sums to one"):
+        found = representation_bounds(X, np.eye(3)[cluster])
+    assert np.isfinite(found.to_frame()["contribution"]).all()
+    one = representation_bounds(X, np.eye(3)[cluster][:, None, :])
+    assert one.lower > found.lower
+
+
+def test_columns_that_do_not_vary_do_not_stand_against_an_upper_bound():
+    X, _ = make_latent_tree(200, 10, 2, random_state=0)
+    frame = pd.DataFrame(X).assign(constant=1.0, empty=np.nan).rename(columns=str)
+    plain, more = (Corex(2, n_init=2, random_state=0).fit(table).bounds_ for table in (pd.DataFrame(X), frame))
+    assert_allclose(more.upper, plain.upper)
+
+
+def test_text_of_bounds_that_say_nothing():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    found = Corex(1, n_init=2, random_state=0).fit(X).bounds(np.random.default_rng(1).normal(size=(60, 5)))
+    assert ("nothing is explained" in repr(found)) == (found.lower <= 0)
 
 
 def test_labels_that_are_no_function_of_x_have_no_upper_bound():

@@ -127,7 +127,8 @@ def test_auto_finds_three_factors_in_example_2(seed):
     assert corex.n_factors_ == corex.sizing_.n_factors == 3
     assert corex.transform(X).shape == (100, 3)
     assert {3, 4} <= {size.n_factors for size in corex.sizing_.tried}
-    assert "4 factors add" in corex.sizing_.reason
+    assert "factors add" in corex.sizing_.reason
+    assert "would have to add" in corex.sizing_.reason
 
 
 @pytest.mark.parametrize(("n_clusters", "seed"), [(7, 0), (12, 1), (20, 2)])
@@ -170,6 +171,14 @@ def test_verbose_fits_tell_how_far_they_are(tree, capsys):
     assert "iteration 10: " in told
     HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(tree[0][:200, :20])
     assert capsys.readouterr().err == ""
+
+
+def test_sizes_that_are_found_have_no_empty_factors():
+    X = np.random.default_rng(0).normal(size=(20, 3)) @ np.random.default_rng(1).normal(size=(3, 12))
+    for seed in range(4):
+        corex = Corex("auto", n_init=2, random_state=seed).fit(X)
+        assert corex.n_factors_ == corex.tcs_.size == corex.transform(X).shape[1]
+        assert np.all(corex.tcs_ > 0)
 
 
 # Chance
@@ -217,6 +226,18 @@ def test_significance_wants_the_samples_of_the_fit(model, tree):
     weighted = Corex(1, n_init=1, random_state=0).fit(tree[0], sample_weight=np.arange(1, 601))
     with pytest.raises(HicorexError, match="different weights"):
         weighted.significance()
+
+
+def test_arguments_in_the_wrong_place_are_recognised(model, tree):
+    with pytest.raises(HicorexError, match="write n_permutations=20"):
+        model.significance(20)
+    with pytest.raises(HicorexError, match="write cv=5"):
+        model.bounds(5)
+    for cv in (1, 601):
+        with pytest.raises(HicorexError, match=f"cv is {cv}; give from 2 to 600 folds"):
+            model.bounds(cv=cv)
+    with pytest.raises(HicorexError, match="cv leaves 1 sample to fit to"):
+        model.bounds(tree[0][:2], cv=2)
 
 
 # Surprise
@@ -303,7 +324,7 @@ def test_auto_finds_the_five_traits(real_data):
         ({"layers": (8, 2.5)}, "layers has 2.5 in it"),
         ({"layers": (True,)}, "layers has True in it"),
         ({"layers": (3, "auto")}, "layers has 'auto' in it"),
-        ({"layers": 8}, "The 'layers' parameter of HierarchicalCorex must be"),
+        ({"layers": 8}, r"layers is 8; write \(8,\) for one layer"),
         ({"layers": "automatic"}, "The 'layers' parameter of HierarchicalCorex must be"),
         ({"layers": (3, 1), "n_states": (2, 2, 2)}, "n_states lists 3 numbers for 2 layers"),
         ({"layers": (3, 1), "n_states": (2, 1)}, "n_states has 1 in it; each layer needs a whole number from 2"),
@@ -334,6 +355,18 @@ def test_bad_parameters_are_named_with_a_remedy(tree, parameters, message):
 def test_bad_posteriors_are_named_with_a_remedy(tree, posteriors, message):
     with pytest.raises(HicorexError, match=message):
         representation_bounds(tree[0], posteriors)
+
+
+def test_clusters_given_as_several_units_are_pointed_out(tree):
+    clusters = np.eye(3)[np.arange(600) % 3]
+    with pytest.warns(UserWarning, match=r"pass posteriors\[:, None, :\]"):
+        representation_bounds(tree[0], clusters)
+
+
+def test_whole_numbers_of_very_many_values_are_pointed_out():
+    counts = pd.DataFrame({"gene": np.random.default_rng(0).poisson(1000, 100), "code": np.arange(100) % 3})
+    with pytest.warns(UserWarning, match='very many in column \'gene\'. Counts .* need marginals "gaussian" or "rank"'):
+        Corex(1, n_init=1, random_state=0).fit(counts)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was(tree):

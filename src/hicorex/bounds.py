@@ -103,18 +103,21 @@ class Bounds:
     n_samples: int
 
     def __repr__(self) -> str:
-        above = f" <= {self.upper:.4g} (standard error {self.upper_stderr:.2g})" if self.upper is not None else ""
-        lines = [f"{self.lower:.4g} nats (standard error {self.lower_stderr:.2g}) <= TC(X){above}"]
+        above = f" <= {_short(self.upper)} (standard error {self.upper_stderr:.2g})" if self.upper is not None else ""
+        lines = [f"{_short(self.lower)} nats (standard error {self.lower_stderr:.2g}) <= TC(X){above}"]
+        if self.lower <= 0:
+            lines.append("nothing is explained: TC(X) is never negative")
         if self.upper is not None:
-            lines.append(f"{self.entropy_lower:.4g} <= H(X) <= {self.entropy_upper:.4g} nats")
+            lines.append(f"{_short(self.entropy_lower)} <= H(X) <= {_short(self.entropy_upper)} nats")
         else:
             lines.append(f"no upper bound: {self.no_upper}")
-        lines.append(f"{'':<10}{'factors':>8}{'adds':>10}{'std.err.':>10}{'lower':>10}{'objective':>11}{'leaves':>10}")
+        lines.append(
+            f"{'':<8}{'factors':>8}{'contribution':>14}{'stderr':>9}{'lower':>10}{'objective':>11}{'H(X|Y)':>9}"
+        )
         for row in self.layers:
-            left = "" if row.conditional_entropy is None else f"{row.conditional_entropy:.4g}"
             lines.append(
-                f"{row.name:<10}{row.n_factors:>8}{row.contribution:>10.4g}{row.contribution_stderr:>10.2g}"
-                f"{row.lower:>10.4g}{row.objective:>11.4g}{left:>10}"
+                f"{row.name:<8}{row.n_factors:>8}{_short(row.contribution):>14}{_short(row.contribution_stderr, 2):>9}"
+                f"{_short(row.lower):>10}{_short(row.objective):>11}{_short(row.conditional_entropy):>9}".rstrip()
             )
         return "\n".join(lines)
 
@@ -183,12 +186,10 @@ def gather(
     entropy, surprisal = None, None
     if not reason:
         own = surprisals or marginal_surprisals(data, prior_samples=0)
-        surprisal = np.concatenate(
-            [
-                sum(block.look_up(block.tile(rows), table) for block, table in zip(data.blocks, own, strict=True))
-                for rows in data.tiles
-            ]
-        )
+        surprisal = np.zeros(weight.size)
+        for block, table in zip(data.blocks, own, strict=True):
+            if isinstance(block, Categorical):
+                surprisal += np.concatenate([block.look_up(block.tile(rows), table) for rows in data.tiles])
         entropy = float(np.average(surprisal, weights=weight))
     entropies: list[float | None] = [entropy]
     for terms in feeding:
@@ -204,8 +205,10 @@ def marginal_surprisals(data: Data, prior_samples: float = PRIOR_SAMPLES) -> lis
 def _why_no_entropy(data: Data, name: Callable[[int], str]) -> str:
     for block, columns in zip(data.blocks, data.columns, strict=True):
         if not isinstance(block, Categorical):
-            return f"column {name(columns[0])} is not discrete"
-        gap = block.missing_weight() > 0
+            if block.informative.any():  # a column that does not vary has no entropy of any kind
+                return f"column {name(columns[block.informative.argmax()])} is not discrete"
+            continue
+        gap = (block.missing_weight() > 0) & block.informative
         if gap.any():
             return f"column {name(columns[gap.argmax()])} has missing values or categories that the fit has not seen"
     return ""
@@ -274,3 +277,8 @@ def _factors(layers: Sequence[Terms]) -> tuple[FactorBounds, ...]:
         for k, terms in enumerate(layers, start=1)
         for j, numbers in enumerate(zip(terms.log_z, terms.unique, terms.unique_stderr, terms.information, strict=True))
     )
+
+
+def _short(x: float | None, digits: int = 4) -> str:
+    """A number in so many digits, rounding errors as 0."""
+    return "" if x is None else "0" if abs(x) < 1e-9 else f"{x:.{digits}g}"

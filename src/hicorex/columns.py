@@ -1,5 +1,6 @@
 """Typed columns: from arrays and data frames to blocks of marginals, the same way for every table."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,7 +86,9 @@ class Columns:
             for at, i in enumerate(indices):
                 values, missing = self._values(i)
                 if values.dtype.kind not in "fiub":
-                    raise ColumnTypeError(f'Column {self.name(i)} holds text: it needs marginals "categorical".')
+                    raise ColumnTypeError(
+                        f'Column {self.name(i)} holds text: it needs marginals "categorical", or numbers instead.'
+                    )
                 numbers[:, at] = np.where(missing, np.nan, values)
         if np.isinf(numbers).any():
             i = indices[np.isinf(numbers).any(axis=0).argmax()]
@@ -157,7 +160,8 @@ def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarr
     found = ", ".join(sorted(kind.__name__ for kind in kinds))
     what = f"mixes types ({found})" if len(kinds) > 1 else f"holds values of type {found}"
     raise ColumnTypeError(
-        f"Column {name} {what}: an argument must be a string or a number, and of one kind in a column."
+        f"Column {name} {what}: an argument must be a string or a number, and of one kind in a column: "
+        "make it all numbers or all text."
     )
 
 
@@ -187,6 +191,7 @@ class Schema:
         for part in _slices(numeric):
             self._learn_scale(table.numbers(part), part, weight)
         binary = np.zeros(self.n_columns, bool)
+        many: list[str] = []
         for i in coded.tolist():
             values, missing = table.values(i)
             categories = self.categories[i] = _distinct(values[~missing] if missing.any() else values)
@@ -195,8 +200,17 @@ class Schema:
                     f"Column {table.name(i)} has {categories.size} categories, more than {MOST_CATEGORIES}: "
                     'it looks like an identifier; leave it out, or give it marginals "gaussian".'
                 )
+            if marginals == "auto" and values.dtype.kind in "iu" and categories.size > max(20, 0.2 * values.size):
+                many.append(table.name(i))
             self.informative[i] = categories.size > 1
             binary[i] = categories.size == 2 and not missing.any()
+        if many:
+            warnings.warn(
+                f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
+                f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
+                '"gaussian" or "rank"; identifiers are better left out.',
+                stacklevel=5,
+            )
         self.parts = [*_chunks(numeric), *_chunks(coded[binary[coded]]), *_chunks(coded[~binary[coded]])]
 
     def encode(self, table: Columns, weight: np.ndarray | None = None, dtype: Any = None) -> tuple[Data, list[str]]:

@@ -278,6 +278,9 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         log_z = run_pass(state, data, engine).log_z
         explains = used_only(log_z)
         order = np.argsort(-explains, kind="stable")
+        if isinstance(self.n_factors, str):  # a size that was found has no empty factors
+            self.n_factors_ = max(1, int(np.count_nonzero(explains)))
+            order = order[: self.n_factors_]
         self.tcs_ = explains[order]
         self._state = state = state.take_factors(order, [Questions() for _ in data.blocks])
         for unused in np.flatnonzero(self.tcs_ == 0):
@@ -353,7 +356,8 @@ def _log_z(state: State, data: Data, engine) -> np.ndarray:
 
 
 def _progress_line(iteration: int, objective: float, n_starts: int) -> None:
-    line = f"\riteration {iteration}: {objective:.4f} nats, {n_starts} starts running "
+    reached = f"{objective:.4f} nats, " if np.isfinite(objective) else ""
+    line = f"\riteration {iteration}: {reached}{n_starts} starts running "
     print(line, end="", file=sys.stderr, flush=True)
 
 

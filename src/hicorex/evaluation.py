@@ -182,7 +182,7 @@ def _known_without(
     rest = probability.sum(axis=place, keepdims=True)
     # Joint states that never occur have no weight either.
     given = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / len(labels))
-    log_ratio = log_ratio.reshape(shape)
+    log_ratio = np.where(given > 0, log_ratio.reshape(shape), -np.inf)
     largest = log_ratio.max(axis=place, keepdims=True)
     without = largest + np.log((given * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
     known = _unbiased(without, share) * weight.reshape(shape).sum(axis=place, keepdims=True)

@@ -95,11 +95,13 @@ class Explainer(TransformerMixin, BaseEstimator):
             Folds of a few samples make the bounds wide: take two to ten.
         """
         check_is_fitted(self)
+        if isinstance(X, Integral):
+            raise HicorexError(f"X is {X}; give samples, or write cv={X} for so many folds.")
         if cv is not None:
             return self._cross_fit(*self._samples(X), cv)
         if X is None:
             return self.bounds_
-        return bounds_of([self._evidence(X)])
+        return bounds_of([self._evidence(X, self.bounds_.depth)])
 
     def significance(self, X: Any = None, n_permutations: int = 100) -> Significance:
         """How likely chance would explain as much as each layer and each factor do.
@@ -120,6 +122,8 @@ class Explainer(TransformerMixin, BaseEstimator):
             A row for each layer and factor: name, explains (nats), p_value, n_permutations.
         """
         check_is_fitted(self)
+        if isinstance(X, Integral):
+            raise HicorexError(f"X is {X}; give the samples of the fit, or write n_permutations={X}.")
         if not isinstance(n_permutations, Integral) or isinstance(n_permutations, bool) or n_permutations < 1:
             raise HicorexError(f"n_permutations is {n_permutations!r}; give a whole number, 1 or more.")
         samples, weight = self._samples(X)
@@ -149,8 +153,8 @@ class Explainer(TransformerMixin, BaseEstimator):
             samples = layer._label(samples)
         return Significance(rows)
 
-    def _evidence(self, X: Any, weight: np.ndarray | None = None) -> Evidence:
-        """What the layers say about new samples."""
+    def _evidence(self, X: Any, depth: int, weight: np.ndarray | None = None) -> Evidence:
+        """What the layers say about new samples, so many of them counting."""
         stack = self._stack
         feeding: list[Terms] = []
         soft: list[Terms] = []
@@ -161,7 +165,7 @@ class Explainer(TransformerMixin, BaseEstimator):
                 if above is not None:
                     feeding.append(layer._evaluate(data, engine, hard=True))
                     data = above._encode(feeding[-1].labels.T, weight)
-        return gather(first, feeding, soft, stack[0]._surprisals, self.bounds_.depth, self._column_name)
+        return gather(first, feeding, soft, stack[0]._surprisals, depth, self._column_name)
 
     def _column_name(self, i: int) -> str:
         return repr(str(self.feature_names_in_[i])) if hasattr(self, "feature_names_in_") else str(i)
@@ -175,7 +179,7 @@ class Explainer(TransformerMixin, BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # this model's own fit has said what there is to say
                 model.fit(_safe_indexing(X, training), sample_weight=own)
-                parts.append(model._evidence(_safe_indexing(X, held_out), other))
+                parts.append(model._evidence(_safe_indexing(X, held_out), self.bounds_.depth, other))
         return bounds_of(parts, cross_fitted=True)
 
     def _remember(self, X: Any, sample_weight: Any, data: Data, terms: list[Terms]) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
+from hicorex.exceptions import HicorexError
+
 
 def splits(cv: Any, n_samples: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Indices of training and held-out samples: ``cv`` shuffled folds, or those of a scikit-learn splitter.
@@ -14,5 +16,10 @@ def splits(cv: Any, n_samples: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     >>> [held_out.size for _, held_out in splits(3, 10)]
     [4, 3, 3]
     """
+    if isinstance(cv, Integral) and not 2 <= int(cv) <= n_samples:
+        raise HicorexError(f"cv is {cv}; give from 2 to {n_samples} folds, as many as there are samples at most.")
     splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)
-    return splitter.split(np.empty((n_samples, 0)))
+    for training, held_out in splitter.split(np.empty((n_samples, 0))):
+        if len(training) < 2:
+            raise HicorexError(f"cv leaves {len(training)} sample to fit to; give more samples or other folds.")
+        yield training, held_out

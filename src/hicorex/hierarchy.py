@@ -69,7 +69,7 @@ class HierarchicalCorex(Explainer):
     """
 
     _parameter_constraints: dict = Corex._parameter_constraints | {
-        "layers": [tuple, list, np.ndarray, StrOptions({"auto"})],
+        "layers": [tuple, list, np.ndarray, Integral, StrOptions({"auto"})],
         "n_states": [Interval(Integral, 2, 100, closed="both"), tuple, list, np.ndarray],
     }
     _parameter_constraints.pop("n_factors")
@@ -216,6 +216,8 @@ class HierarchicalCorex(Explainer):
             if not isinstance(self.n_states, Integral):
                 raise HicorexError(f'n_states is {self.n_states!r}; with layers="auto" give one number for all layers.')
             return repeat("auto"), repeat(int(self.n_states))
+        if isinstance(self.layers, Integral):
+            raise HicorexError(f"layers is {self.layers}; write ({self.layers},) for one layer.")
         sizes = list(self.layers)
         if not sizes:
             raise HicorexError("layers is empty; give the number of factors of at least one layer.")

@@ -1,5 +1,6 @@
 """The bounds of any representation: what do the units of other models explain?"""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,8 @@ def representation_bounds(
     -------
     Bounds
         Units are named layer1_factor0, ... in the order given. Nothing was maximised, so that ``objective``
-        repeats the contributions. The upper bound takes the most likely labels for functions of x.
+        is the units' contributions over again, and their sum. The upper bound takes the most likely labels for
+        functions of x.
 
     Examples
     --------
@@ -116,13 +118,22 @@ def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:
     if given.dtype.kind not in "fiub" or given.ndim not in (2, 3) or 0 in given.shape:
         raise HicorexError(
             f"posteriors has shape {given.shape} and type {given.dtype}; give numbers of shape (n_samples, n_units, "
-            "n_states), or (n_samples, n_units) for p(y = 1 | x) of units with two states."
+            "n_states), or (n_samples, n_units) for p(y = 1 | x) of units with two states. Labels of clusters are one "
+            "unit: np.eye(n_clusters)[labels][:, None, :]."
         )
     if len(given) != n_samples:
         raise HicorexError(f"posteriors has {len(given)} samples, X has {n_samples}; give one row for each.")
     given = given.astype(float)
     if not np.all((given >= 0) & (given <= 1 + ROUNDING)):
-        raise HicorexError("posteriors has values outside 0 to 1 or missing ones; give probabilities p(y_j = s | x).")
+        raise HicorexError(
+            "posteriors has values outside 0 to 1 or missing ones; give probabilities p(y_j = s | x), 0 or 1 if hard."
+        )
+    if given.ndim == 2 and given.shape[1] > 1 and np.allclose(given.sum(axis=1), 1):
+        warnings.warn(
+            "Every row of posteriors sums to one, as if its columns were the states of one unit; each is read as a "
+            "unit of two states. For one unit of several states pass posteriors[:, None, :].",
+            stacklevel=3,
+        )
     if given.ndim == 2:
         given = np.stack([1 - np.minimum(given, 1), np.minimum(given, 1)], axis=2)
     if given.shape[2] < 2:

@@ -120,11 +120,14 @@ class Search:
         """How much more the larger size explains, and its standard error."""
         return mean_and_error(self.explained(many) - self.explained(few), self._weight)
 
+    def least_gain(self, few: int, many: int) -> float:
+        """How much more the larger size must explain."""
+        each = max(self.tried[few].lower, 0) / few
+        return max(LEAST_ERRORS * self.gain(few, many)[1], LEAST_SHARE * each * (many - few))
+
     def more_is_better(self, few: int, many: int) -> bool:
         """Whether the larger size explains more by enough."""
-        gain, stderr = self.gain(few, many)
-        each = max(self.tried[few].lower, 0) / few
-        return gain > max(LEAST_ERRORS * stderr, LEAST_SHARE * each * (many - few))
+        return self.gain(few, many)[0] > self.least_gain(few, many)
 
 
 def choose_size(search: Search, most: int) -> Sizing:
@@ -164,8 +167,12 @@ def _reason(search: Search, size: int) -> str:
         return (
             f"{size} explains {own.lower:.3g} +- {own.lower_stderr:.2g} nats on held-out samples, no more than chance"
         )
-    larger = min((n for n in search.tried if n > size), default=None)
-    if larger is None:
+    larger = [tried for n, tried in search.tried.items() if n > size]
+    if not larger:
         return f"{size} is as many as so few columns allow"
-    gain, stderr = search.gain(size, larger)
-    return f"on held-out samples {larger} factors add {gain:.3g} +- {stderr:.2g} nats to the {own.lower:.4g} of {size}"
+    best = max(larger, key=lambda tried: tried.lower).n_factors
+    gain, stderr = search.gain(size, best)
+    return (
+        f"on held-out samples {best} factors add {gain:.3g} +- {stderr:.2g} nats to the {own.lower:.4g} of {size}, "
+        f"and would have to add {search.least_gain(size, best):.3g}"
+    )
