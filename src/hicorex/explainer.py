@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hicorex.bounds import Bounds, Evidence, bounds_of, gather
 from hicorex.data import Data
@@ -173,7 +173,7 @@ class Explainer(TransformerMixin, BaseEstimator):
     def _cross_fit(self, X: Any, weight: np.ndarray | None, cv: Any) -> Bounds:
         """Bounds from models of the same size, each fitted without the samples it is evaluated on."""
         parts = []
-        for training, held_out in splits(cv, _n_rows(X)):
+        for training, held_out in splits(cv, _num_samples(X)):
             model = clone(self).set_params(**self._sized())
             own, other = (None, None) if weight is None else (weight[training], weight[held_out])
             with warnings.catch_warnings():
@@ -192,8 +192,8 @@ class Explainer(TransformerMixin, BaseEstimator):
         self._usual = (usual, spread), (log_z, log_z_spread)
         self._training: tuple[Any, np.ndarray | None] = (X, None)
         if sample_weight is not None:
-            kept = np.flatnonzero(np.broadcast_to(sample_weight, _n_rows(X)))
-            self._training = (_safe_indexing(X, kept), data.weight.astype(float))
+            used = np.broadcast_to(np.asarray(sample_weight), _num_samples(X)) > 0
+            self._training = (X if used.all() else _safe_indexing(X, np.flatnonzero(used)), data.weight.astype(float))
 
     def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
         """Samples to fit again, and their weights."""
@@ -218,7 +218,3 @@ def _standardised(values: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> n
     """Deviations from the mean in standard deviations, 0 where those are mere rounding."""
     varies = spread > 1e-6 * np.maximum(1, np.abs(mean))
     return np.where(varies, (values - mean) / np.where(varies, spread, 1), 0)
-
-
-def _n_rows(X: Any) -> int:
-    return X.shape[0] if hasattr(X, "shape") else len(X)
