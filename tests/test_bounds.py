@@ -300,6 +300,19 @@ def test_units_that_exclude_each_other_have_finite_contributions():
     assert one.lower > found.lower
 
 
+def test_new_samples_far_from_everything_have_finite_bounds():
+    """States that do not occur among them, narrow states, and values beyond all of the fit."""
+    rng = np.random.default_rng(0)
+    cluster = rng.integers(3, size=300)
+    X = 50.0 * cluster[:, None] + 0.01 * rng.normal(size=(300, 6))
+    model = HierarchicalCorex((2, 1), n_states=3, n_init=2, random_state=0).fit(X)
+    for new in (X[cluster == 0][:20], X[:20] + 1e4, -1e6 * X[:20], np.zeros((3, 6)), X[:1]):
+        found = model.bounds(new)
+        assert np.isfinite(found.lower)
+        assert np.isfinite([row.contribution for row in found.factors]).all()
+        assert np.isfinite(model.surprise(new).samples).all()
+
+
 def test_columns_that_do_not_vary_do_not_stand_against_an_upper_bound():
     X, _ = make_latent_tree(200, 10, 2, random_state=0)
     frame = pd.DataFrame(X).assign(constant=1.0, empty=np.nan).rename(columns=str)

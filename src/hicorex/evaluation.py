@@ -19,6 +19,8 @@ from hicorex.structure import first_factors, kept_links
 
 # Values held at once while joint states are evaluated.
 MOST_VALUES = 2**18
+# Logarithm of a ratio beyond any that samples can have.
+LARGEST_RATIO = 30.0
 
 
 class Terms(NamedTuple):
@@ -170,7 +172,8 @@ def _unbiased(log_ratio: np.ndarray, share: float) -> np.ndarray:
     To first order the mean of log p(x | y) / sum_y p(y) p(x | y) falls short by that of (ratio - 1) / 2N,
     as the entropy of frequencies does by (states - 1) / 2N. Bounds on the samples themselves have share 0.
     """
-    return log_ratio + share * np.expm1(log_ratio) if share else log_ratio
+    # States that never occur may have any ratio; they have no weight.
+    return log_ratio + share * np.expm1(np.minimum(log_ratio, LARGEST_RATIO)) if share else log_ratio
 
 
 def _known_without(

@@ -264,9 +264,11 @@ class Gaussian(Block):
         log_p /= variance
         log_p += log_variance
         log_p *= -0.5
-        largest = log_p.max(axis=0)
-        density = np.exp(log_p - largest)
-        density *= joint.probability[:, :, None].astype(x.dtype)
+        probability = joint.probability[:, :, None].astype(x.dtype)
+        # A state that never occurs must not dwarf the others.
+        largest = (log_p if probability.all() else np.where(probability > 0, log_p, -np.inf)).max(axis=0)
+        density = np.exp(np.minimum(log_p - largest, 0))
+        density *= probability
         log_p -= largest + np.log(density.sum(axis=0))
         return log_p * self._observed_cells(tile)[joint.columns] if self.gaps.size else log_p
 
