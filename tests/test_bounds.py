@@ -318,6 +318,10 @@ def test_columns_that_do_not_vary_do_not_stand_against_an_upper_bound():
     frame = pd.DataFrame(X).assign(constant=1.0, empty=np.nan).rename(columns=str)
     plain, more = (Corex(2, n_init=2, random_state=0).fit(table).bounds_ for table in (pd.DataFrame(X), frame))
     assert_allclose(more.upper, plain.upper)
+    units = X[:, :2]
+    plain, more = (representation_bounds(table, units) for table in (pd.DataFrame(X), frame))
+    assert_allclose(more.upper, plain.upper)
+    assert representation_bounds(np.ones((20, 2)), np.zeros((20, 1))).lower == 0
 
 
 def test_text_of_bounds_that_say_nothing():

@@ -14,6 +14,7 @@ from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.information import frequencies
 from hicorex.layer import State, run_pass, update
+from hicorex.marginals import Categorical
 from hicorex.marginals.base import Questions
 from hicorex.structure import RULES
 
@@ -81,7 +82,9 @@ def representation_bounds(
 def _gather(table: Columns, data: Data, terms: Terms, surprisals: list | None = None) -> Evidence:
     evidence = gather(data, [], [terms], surprisals, name=table.name)
     if not evidence.no_upper:
-        _, same = frequencies(*(codes for block in data.blocks for codes in block.codes))
+        # Columns that are not discrete do not vary here, so that they tell no samples apart.
+        discrete = [codes for block in data.blocks if isinstance(block, Categorical) for codes in block.codes]
+        _, same = frequencies(np.zeros(data.weight.size), *discrete)
         _, both = frequencies(same, *terms.labels)
         if both.max() > same.max():
             reason = "equal samples have different labels, which then are no function of X"
