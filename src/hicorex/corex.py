@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -27,6 +27,7 @@ from hicorex.layer import (
     clear,
     fit_layer,
     harden,
+    label_tile,
     labels_of,
     run_pass,
     used_only,
@@ -181,9 +182,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             table, weight = Columns(_safe_indexing(X, np.flatnonzero(weight))), weight[weight > 0]
         self._schema = Schema(table, self.marginals, weight)
         data, _ = self._schema.encode(table, weight)
-        # None draws fresh entropy, so that numpy's global generator is left alone.
-        drawn = None if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
-        seed = np.random.SeedSequence(drawn)
+        seed = self._seed()
         rule = RULES[self.structure]
         with LocalEngine(self.n_jobs) as engine:
             if isinstance(self.n_factors, str):
@@ -346,13 +345,8 @@ def _labels(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
 
 def _log_z(state: State, data: Data, engine) -> np.ndarray:
     weights = block_weights(state, data, engine)
-
-    def mixture(rows: slice) -> np.ndarray:
-        parts = zip(data.blocks, weights, state.alpha, strict=True)
-        return sum(block.log_mixture(block.tile(rows), w, alpha) for block, w, alpha in parts)
-
-    _, log_normaliser = _labels(state, data, engine)
-    return (log_normaliser - np.concatenate(list(engine.map(mixture, data.tiles)), axis=1)).T
+    parts = engine.map(lambda rows: label_tile(state, data, weights, rows)[2], data.tiles)
+    return np.concatenate(list(parts), axis=1).T
 
 
 def _progress_line(iteration: int, objective: float, n_starts: int) -> None:

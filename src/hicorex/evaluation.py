@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from hicorex.data import Data
-from hicorex.layer import State, add_scores, block_weights, labels_of, run_pass
+from hicorex.layer import State, block_weights, label_tile, run_pass
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked
 from hicorex.structure import first_factors, kept_links
 
@@ -104,16 +104,14 @@ def evaluate(
     weights = block_weights(state, data, engine)
 
     def of_tile(rows: slice) -> tuple[np.ndarray, ...]:
-        tiles = [block.tile(rows) for block in data.blocks]
-        labels, log_z = labels_of(add_scores(data, tiles, weights).astype(float), state.prior)
+        tiles, labels, log_z = label_tile(state, data, weights, rows)
         if relabel is not None:
             labels = relabel(labels, rows)
         cost = rel_entr(labels, prior).sum(axis=0)
         if share:
             cost += share * ((labels**2 / prior).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost
-        for block, tile, w, alpha, own in zip(data.blocks, tiles, weights, state.alpha, joints, strict=True):
-            log_z -= block.log_mixture(tile, w, alpha)
+        for block, tile, own in zip(data.blocks, tiles, joints, strict=True):
             for joint in own:
                 explained += _add_explained(block, joint, labels, tile, unique, share)
         moments = np.stack([log_z, log_z**2, cost, unique, unique**2]) @ data.weight[rows].astype(float)

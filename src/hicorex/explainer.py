@@ -130,7 +130,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         if weight is not None and np.ptp(weight) > 0:
             raise HicorexError("Samples of different weights cannot be shuffled; fit without sample_weight.")
         rows = []
-        drawn = None if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
+        entropy = self._seed().entropy
         for k, layer in enumerate(self._stack, start=1):
             data = layer._encode(samples, weight, dtype=None)
             with LocalEngine(self.n_jobs) as engine:
@@ -147,11 +147,16 @@ class Explainer(TransformerMixin, BaseEstimator):
                     RULES[layer.structure],
                     engine,
                     n_permutations=n_permutations,
-                    seed=np.random.SeedSequence(drawn, spawn_key=(k,)),
+                    seed=np.random.SeedSequence(entropy, spawn_key=(k,)),
                     **layer._settings(),
                 )
             samples = layer._label(samples)
         return Significance(rows)
+
+    def _seed(self) -> np.random.SeedSequence:
+        # None draws fresh entropy, so that numpy's global generator is left alone.
+        drawn = None if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
+        return np.random.SeedSequence(drawn)
 
     def _evidence(self, X: Any, depth: int, weight: np.ndarray | None = None) -> Evidence:
         """What the layers say about new samples, so many of them counting."""

@@ -93,6 +93,15 @@ def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.nda
     return logits, largest + np.log(normaliser)
 
 
+def label_tile(state: State, data: Data, weights: list, rows: slice) -> tuple[list, np.ndarray, np.ndarray]:
+    """Some samples by block, their labels (k, J, T) and log Z (J, T), in double precision."""
+    tiles = [block.tile(rows) for block in data.blocks]
+    labels, log_z = labels_of(add_scores(data, tiles, weights).astype(float), state.prior)
+    for block, tile, own, alpha in zip(data.blocks, tiles, weights, state.alpha, strict=True):
+        log_z -= block.log_mixture(tile, own, alpha)
+    return tiles, labels, log_z
+
+
 def harden(labels: np.ndarray, rows: slice) -> np.ndarray:
     """All of each label's probability on its most likely state, the first of equals."""
     hard = np.zeros_like(labels)
