@@ -1,11 +1,50 @@
 """Maximally informative hierarchical representations of high-dimensional data."""
 
-from hicorex import datasets
-from hicorex.bounds import Bounds
-from hicorex.corex import Corex
-from hicorex.exceptions import HicorexError
-from hicorex.hierarchy import HierarchicalCorex
-from hicorex.representation import representation_bounds
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hicorex import datasets
+    from hicorex.bounds import Bounds
+    from hicorex.checkpoint import Checkpoint
+    from hicorex.corex import Corex
+    from hicorex.exceptions import HicorexError
+    from hicorex.hierarchy import HierarchicalCorex
+    from hicorex.model_file import load
+    from hicorex.representation import representation_bounds
 
 __version__ = "0.1.0"
-__all__ = ["Bounds", "Corex", "HicorexError", "HierarchicalCorex", "datasets", "representation_bounds"]
+__all__ = [
+    "Bounds",
+    "Checkpoint",
+    "Corex",
+    "HicorexError",
+    "HierarchicalCorex",
+    "datasets",
+    "load",
+    "representation_bounds",
+]
+
+# Names come from their modules when they are first asked for, so that the command line starts at once.
+_MODULES = {
+    "Bounds": "bounds",
+    "Checkpoint": "checkpoint",
+    "Corex": "corex",
+    "HicorexError": "exceptions",
+    "HierarchicalCorex": "hierarchy",
+    "load": "model_file",
+    "representation_bounds": "representation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("hicorex.datasets")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'hicorex' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"hicorex.{_MODULES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,96 @@
+"""Files and folders that appear whole or not at all."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from hicorex.exceptions import HicorexError
+
+
+@contextmanager
+def whole_file(path: Any) -> Iterator[BinaryIO]:
+    """A file to write to that takes its name only when all of it is on the disk.
+
+    Whatever ends the writing before, the file that had the name is left as it was.
+    """
+    path = Path(path).resolve()  # a link stays a link
+    if path.is_dir():
+        raise HicorexError(f"{path} is a folder; give the name of a file.")
+    if path.exists() and not path.is_file():  # a pipe or a device takes what it is given
+        with open(path, "wb") as device:
+            yield device
+        return
+    draft = _draft(path)
+    try:
+        with open(draft, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+@contextmanager
+def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[Path]:
+    """A folder to write into that takes its name only when everything in it is on the disk.
+
+    An empty folder of that name is filled; another is replaced if ``replace`` names all that it holds.
+    """
+    path = Path(path).resolve()
+    check_folder(path, replace)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = _draft(path)
+    try:
+        draft.mkdir()
+        yield draft
+        for file in draft.iterdir():
+            with open(file, "rb") as written:
+                os.fsync(written.fileno())
+        _sync_folder(draft)
+        check_folder(path, replace)  # it may have come while the draft was written
+        old = _draft(path)
+        if path.exists():
+            os.rename(path, old)
+        os.rename(draft, path)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def check_folder(path: Any, replace: Collection[str] | None = None) -> None:
+    """Refuse a folder that ``whole_folder`` would refuse."""
+    path = Path(path)
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise HicorexError(f"{path} is a file; give the name of a folder.")
+    held = sorted(os.listdir(path))
+    if held and replace is None:
+        raise HicorexError(f"{path} is not empty; choose another folder, or say that it may be replaced.")
+    strange = [name for name in held if name not in (replace or ())]
+    if strange:
+        raise HicorexError(f"{path} holds {strange[0]}, which is not a result; choose another folder, or move it away.")
+
+
+def _draft(path: Path) -> Path:
+    """A name beside that of the file, which nothing has."""
+    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.draft")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name last, where the system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
