@@ -19,6 +19,9 @@ PACKAGE = Path(hicorex.__file__).parent
 ORDER = [
     "exceptions",
     "files",
+    "archive",
+    "checkpoint",
+    "progress",
     "information",
     "folds",
     "kernels",
@@ -37,6 +40,7 @@ ORDER = [
     "explainer",
     "corex",
     "hierarchy",
+    "model_file",
     "representation",
     "datasets",
     "demo",

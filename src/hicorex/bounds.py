@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._optional_dependencies import check_pandas_support
 
+from hicorex.archive import storable
 from hicorex.data import Data
 from hicorex.evaluation import Terms
 from hicorex.information import frequencies, mean_and_error, sample_entropy
@@ -17,6 +18,7 @@ from hicorex.marginals.base import PRIOR_SAMPLES
 UNUSED = 1e-9
 
 
+@storable("factor bounds")
 class FactorBounds(NamedTuple):
     """What one factor explains, in nats.
 
@@ -34,6 +36,7 @@ class FactorBounds(NamedTuple):
     information: float
 
 
+@storable("layer bounds")
 class LayerBounds(NamedTuple):
     """What one layer explains, in nats.
 
@@ -58,6 +61,7 @@ class LayerBounds(NamedTuple):
     conditional_entropy: float | None
 
 
+@storable("bounds")
 @dataclass(frozen=True, repr=False)
 class Bounds:
     """Bounds on the total correlation TC(X) and the entropy H(X), in nats.

@@ -1,5 +1,6 @@
 """Typed columns: from arrays and data frames to blocks of marginals, the same way for every table."""
 
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from scipy.sparse import issparse
 from scipy.special import ndtri
 from sklearn.utils import check_array
 
+from hicorex.archive import storable
 from hicorex.data import Data
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.marginals import Categorical, Gaussian
@@ -169,6 +171,7 @@ def _is_nan(value: Any) -> bool:
     return type(value).__name__ == "NAType" or (isinstance(value, float | np.floating) and value != value)
 
 
+@storable("schema", "n_columns", "kinds", "size", "centre", "spread", "informative", "ranks", "categories", "parts")
 class Schema:
     """How each column of a table is read: its kind, its scale or its categories.
 
@@ -227,6 +230,20 @@ class Schema:
             else:
                 blocks.append(self._gaussian(table, part, dtype))
         return Data.of(blocks, self.parts, weight), unseen
+
+    def fingerprint(self, table: Columns, data: Data, weight: np.ndarray) -> str:
+        """What tells a table from any other."""
+        digest = hashlib.sha256(repr((table.shape, table.names, self.kinds)).encode("utf-8", "surrogatepass"))
+        digest.update(weight.data)
+        for part, block in zip(self.parts, data.blocks, strict=True):
+            if isinstance(block, Categorical):
+                digest.update(np.ascontiguousarray(block.codes).data)
+                for i in part.tolist():
+                    digest.update(repr(self.categories[i].tolist()).encode("utf-8", "surrogatepass"))
+            else:
+                for own in _slices(part):
+                    digest.update(table.numbers(own).data)
+        return digest.hexdigest()
 
     def _learn_scale(self, numbers: np.ndarray, part: np.ndarray, weight: np.ndarray) -> None:
         for at, i in enumerate(part):

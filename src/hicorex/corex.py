@@ -1,6 +1,5 @@
 """Corex: one layer of total correlation explanation as a scikit-learn estimator."""
 
-import sys
 import warnings
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -12,7 +11,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from hicorex.archive import storable
 from hicorex.bounds import bounds_of, gather, marginal_surprisals
+from hicorex.checkpoint import Notes, notes_of
 from hicorex.columns import Columns, Schema
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
@@ -33,12 +34,35 @@ from hicorex.layer import (
     used_only,
 )
 from hicorex.marginals.base import Questions
+from hicorex.progress import Progress
 from hicorex.significance import LEVEL, link_probabilities
 from hicorex.sizing import Search, Sizing, Tried, choose_size
 from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
 BATCH_CELLS = 2**23
+# What a fit sets, beside the parameters.
+FITTED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "alpha_",
+    "mutual_information_",
+    "tcs_",
+    "tc_",
+    "clusters_",
+    "bounds_",
+    "n_factors_",
+    "sizing_",
+    "history_",
+    "n_iter_",
+    "_schema",
+    "_state",
+    "_links",
+    "_joints",
+    "_surprisals",
+    "_usual",
+    "_inner",
+)
 
 
 class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
@@ -150,7 +174,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
         """Learn the factors.
 
         Parameters
@@ -159,15 +183,19 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             A sample of weight 2 counts as two samples.
+        checkpoint : path or Checkpoint, default=None
+            A file to save the fit to every minute, and to go on from if it is there.
 
         Returns
         -------
         self
         """
-        self._fit(X, sample_weight)
+        notes = notes_of(checkpoint)
+        with notes.open(self._decisive()):
+            self._fit(X, sample_weight, notes.within("layer1"), self._progress())
         return self
 
-    def _fit(self, X: Any, sample_weight: Any) -> tuple[Data, Terms]:
+    def _fit(self, X: Any, sample_weight: Any, notes: Notes, progress: Progress) -> tuple[Data, Terms]:
         """Learn the factors; return the samples as they were read, and what the layer says about them."""
         table = Columns(X)
         validate_data(self, X, skip_check_array=True)
@@ -182,42 +210,61 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             table, weight = Columns(_safe_indexing(X, np.flatnonzero(weight))), weight[weight > 0]
         self._schema = Schema(table, self.marginals, weight)
         data, _ = self._schema.encode(table, weight)
-        seed = self._seed()
-        rule = RULES[self.structure]
+        if notes.kept:
+            notes.check("data", self._schema.fingerprint(table, data, weight))
+        done = notes.recall("fitted")
         with LocalEngine(self.n_jobs) as engine:
-            if isinstance(self.n_factors, str):
-                self.sizing_ = self._choose_size(data, engine, seed)
-                self.n_factors_ = self.sizing_.n_factors
+            if done is None:
+                terms = self._learn(data, engine, notes, progress)
+                self.bounds_ = bounds_of([gather(data, [], [terms], name=table.name)])
+                self._surprisals = marginal_surprisals(data)
             else:
-                self.__dict__.pop("sizing_", None)  # of an earlier fit
-                self.n_factors_ = int(self.n_factors)
-            fit = fit_layer(
-                data,
-                rule,
-                engine,
-                seed=seed,
-                progress=_progress_line if self.verbose else _silent,
-                **self._settings(),
+                self.__dict__.update(done)
+                terms = evaluate(self._state, self._links, data, engine)
+        self._remember(X, sample_weight, data, [terms])
+        notes.forget("sizes")
+        notes.forget("run")
+        notes.note(
+            "fitted", {name: getattr(self, name) for name in FITTED if hasattr(self, name)}, at_once=done is None
+        )
+        return data, terms
+
+    def _learn(self, data: Data, engine, notes: Notes, progress: Progress) -> Terms:
+        """Find the factors and the structure, or go on with what was noted; return what they say about the samples."""
+        seed = self._seed(notes.recall("random_state"))
+        notes.check("random_state", seed.entropy)
+        rule = RULES[self.structure]
+        if isinstance(self.n_factors, str):
+            self.sizing_ = self._choose_size(data, engine, seed, notes, progress)
+            self.n_factors_ = self.sizing_.n_factors
+        else:
+            self.__dict__.pop("sizing_", None)  # of an earlier fit
+            self.n_factors_ = int(self.n_factors)
+        fit = fit_layer(
+            data,
+            rule,
+            engine,
+            seed=seed,
+            progress=progress.iteration,
+            run=notes.recall("run"),
+            keep=lambda run: notes.note("run", run),
+            **self._settings(),
+        )
+        progress.layer_done()
+        if not fit.converged:
+            warnings.warn(
+                f"The objective still grew after max_iter={self.max_iter} iterations; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
-            if self.verbose:
-                print(file=sys.stderr)
-            if not fit.converged:
-                warnings.warn(
-                    f"The objective still grew after max_iter={self.max_iter} iterations; raise max_iter or tol.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-            terms = self._keep(fit.state, data, engine)
-            sizes = {"n_factors": self.n_factors_, "n_states": self.n_states}
-            chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
+        terms = self._keep(fit.state, data, engine)
+        sizes = {"n_factors": self.n_factors_, "n_states": self.n_states}
+        chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
         linked = (data.to_table(chance) < LEVEL) & self.alpha_.any(axis=1)
         self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
         self.history_ = fit.history
         self.n_iter_ = len(fit.history)
-        self.bounds_ = bounds_of([gather(data, [], [terms], name=table.name)])
-        self._surprisals = marginal_surprisals(data)
-        self._remember(X, sample_weight, data, [terms])
-        return data, terms
+        return terms
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor, (n_samples, n_factors)."""
@@ -265,11 +312,18 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             "tol": self.tol,
         }
 
-    def _choose_size(self, data: Data, engine, seed: np.random.SeedSequence) -> Sizing:
+    def _choose_size(
+        self, data: Data, engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress
+    ) -> Sizing:
         """The number of factors that held-out samples ask for."""
         settings = {"n_states": self.n_states, "max_iter": self.max_iter, "tol": self.tol}
-        progress = _size_line if self.verbose else _silent
-        search = Search(data, RULES[self.structure], engine, seed, self._inner, progress, **settings)
+        found = notes.recall("sizes") or {}
+
+        def tell(tried: Tried) -> None:
+            progress.size(tried)
+            notes.note("sizes", dict(found))
+
+        search = Search(data, RULES[self.structure], engine, seed, self._inner, tell, found, **settings)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
     def _keep(self, state: State, data: Data, engine) -> Terms:
@@ -349,16 +403,4 @@ def _log_z(state: State, data: Data, engine) -> np.ndarray:
     return np.concatenate(list(parts), axis=1).T
 
 
-def _progress_line(iteration: int, objective: float, n_starts: int) -> None:
-    reached = f"{objective:.4f} nats, " if np.isfinite(objective) else ""
-    line = f"\riteration {iteration}: {reached}{n_starts} starts running "
-    print(line, end="", file=sys.stderr, flush=True)
-
-
-def _size_line(tried: Tried) -> None:
-    line = f"{tried.n_factors} factors: {tried.lower:.4f} +- {tried.lower_stderr:.2g} nats on held-out samples"
-    print(line, file=sys.stderr, flush=True)
-
-
-def _silent(*_: Any) -> None:
-    """Say nothing."""
+storable("corex", *Corex._get_param_names(), *FITTED, "_sklearn_output_config")(Corex)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from hicorex.archive import write_archive
 from hicorex.bounds import Bounds, Evidence, bounds_of, gather
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
@@ -19,6 +20,7 @@ from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.layer import run_pass, used_only
 from hicorex.permutation import Significance, compare_with_chance
+from hicorex.progress import Lines, Progress
 from hicorex.structure import RULES
 
 
@@ -39,6 +41,9 @@ class Explainer(TransformerMixin, BaseEstimator):
 
     n_jobs: int | None
     random_state: Any
+    verbose: int
+    # Who hears of the steps of a fit in the place of standard error.
+    _listener: Progress | None = None
 
     @property
     @abstractmethod
@@ -153,10 +158,30 @@ class Explainer(TransformerMixin, BaseEstimator):
             samples = layer._label(samples)
         return Significance(rows)
 
-    def _seed(self) -> np.random.SeedSequence:
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a file, whole or not at all; ``hicorex.load`` reads it.
+
+        The file holds no samples, and no code runs when it is read.
+        """
+        check_is_fitted(self)
+        write_archive(path, "model", self)
+
+    def _seed(self, begun: int | None = None) -> np.random.SeedSequence:
+        """Where the random numbers of a fit come from, or of one that was begun without a random_state."""
         # None draws fresh entropy, so that numpy's global generator is left alone.
-        drawn = None if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
+        drawn = begun if self.random_state is None else check_random_state(self.random_state).randint(2**31 - 1)
         return np.random.SeedSequence(drawn)
+
+    def _decisive(self) -> dict[str, str]:
+        """The parameters on which a fit depends, in words."""
+        given = {name: value for name, value in self.get_params().items() if name not in ("n_jobs", "verbose")}
+        if isinstance(self.random_state, np.random.RandomState):
+            del given["random_state"]
+        plain = {name: np.asarray(v).tolist() if np.ndim(v) else v for name, v in given.items()}
+        return {name: repr(value) for name, value in plain.items()}
+
+    def _progress(self) -> Progress:
+        return self._listener or (Lines() if self.verbose else Progress())
 
     def _evidence(self, X: Any, depth: int, weight: np.ndarray | None = None) -> Evidence:
         """What the layers say about new samples, so many of them counting."""
@@ -216,7 +241,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_training": None}
+        return {k: v for k, v in super().__getstate__().items() if k not in ("_training", "_listener")}
 
 
 def _standardised(values: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """HierarchicalCorex: layers of factors, each of which explains the dependence among the factors below it."""
 
-import sys
 from collections.abc import Callable, Iterable
 from itertools import pairwise, repeat
 from numbers import Integral
@@ -12,16 +11,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hicorex.archive import storable
 from hicorex.bounds import bounds_of, gather
+from hicorex.checkpoint import Notes, notes_of
 from hicorex.corex import Corex
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
+from hicorex.progress import Progress
 
 # Parameters that mean the same in every layer.
 SHARED = ("structure", "n_init", "max_iter", "tol", "n_jobs", "verbose")
+# What a fit sets, beside the parameters.
+FITTED = ("n_features_in_", "feature_names_in_", "layers_", "bounds_", "tc_", "n_iter_", "stop_reason_", "_usual")
 
 
 class HierarchicalCorex(Explainer):
@@ -100,7 +104,7 @@ class HierarchicalCorex(Explainer):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
         """Learn the layers from the bottom up.
 
         Parameters
@@ -109,11 +113,19 @@ class HierarchicalCorex(Explainer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             A sample of weight 2 counts as two samples.
+        checkpoint : path or Checkpoint, default=None
+            A file to save the fit to after each layer and every minute, and to go on from if it is there.
 
         Returns
         -------
         self
         """
+        notes = notes_of(checkpoint)
+        with notes.open(self._decisive()):
+            self._fit(X, sample_weight, notes, self._progress())
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()
         validate_data(self, X, skip_check_array=True)
         rng = None if self.random_state is None else check_random_state(self.random_state)
@@ -125,9 +137,8 @@ class HierarchicalCorex(Explainer):
         table, weight = X, sample_weight
         for size, n_states in zip(sizes, states, strict=True):
             layer = self._layer(size, n_states, rng, inner=bool(layers))
-            if self.verbose:
-                print(f"layer {len(layers) + 1}", file=sys.stderr, flush=True)
-            data, terms = layer._fit(table, weight)
+            progress.layer(len(layers) + 1)
+            data, terms = layer._fit(table, weight, notes.within(f"layer{len(layers) + 1}"), progress)
             explains = size != "auto" or layer.sizing_.explains
             if not explains:
                 stop_reason = f"in layer {len(layers) + 1}, {layer.sizing_.reason}"
@@ -150,7 +161,6 @@ class HierarchicalCorex(Explainer):
         self.tc_ = float(sum(layer.tc_ for layer in layers))
         self.bounds_ = bounds_of([gather(read[0], feeding, soft, name=self._column_name)])
         self._remember(X, sample_weight, read[0], soft)
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
@@ -240,3 +250,6 @@ def _side_by_side(arrays: list[np.ndarray], filler: float) -> np.ndarray:
     width = max(array.shape[2] for array in arrays)
     padded = [np.pad(a, ((0, 0), (0, 0), (0, width - a.shape[2])), constant_values=filler) for a in arrays]
     return np.concatenate(padded, axis=1)
+
+
+storable("hierarchy", *HierarchicalCorex._get_param_names(), *FITTED, "_sklearn_output_config")(HierarchicalCorex)

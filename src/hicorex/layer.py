@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hicorex.archive import storable
 from hicorex.data import Data
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, take_factors
 from hicorex.starts import Seed, choose_variables
@@ -17,6 +18,7 @@ UNUSED_NATS = 1e-3
 PATIENCE = 8
 
 
+@storable("state")
 @dataclass(frozen=True)
 class State:
     """Everything that labels follow from, for the factors of all starts side by side.
@@ -54,6 +56,27 @@ class Pass(NamedTuple):
     label_sum: np.ndarray
     log_z: np.ndarray
     answers: list[Answers]
+
+
+@storable("run")
+class Run(NamedTuple):
+    """A fit on its way, all that its further iterations follow from.
+
+    iteration : how many are done
+    state, running : of the starts still running, and which these are
+    histories : the objective of every start at each of its iterations
+    best, best_start, best_state : the best iterate so far
+    generators : the state of every start's random generator
+    """
+
+    iteration: int
+    state: State
+    running: list[int]
+    histories: list[list[float]]
+    best: float
+    best_start: int
+    best_state: State
+    generators: list[dict]
 
 
 class Fit(NamedTuple):
@@ -220,16 +243,24 @@ def fit_layer(
     tol: float,
     seed: np.random.SeedSequence,
     progress: Callable = lambda *_: None,
+    run: Run | None = None,
+    keep: Callable[[Run], None] = lambda run: None,
 ) -> Fit:
-    """Run all starts together and keep the best iterate of the best."""
+    """Run all starts together and keep the best iterate of the best.
+
+    ``progress(iteration, most, best, n_starts)`` and ``keep`` hear of each iteration; a ``run`` that was kept goes on.
+    """
     # A generator for each start, so that a start does not depend on how many there are.
     shared, *rngs = (np.random.default_rng(s) for s in seed.spawn(n_starts + 1))
-    state = first_state(data, n_factors, n_states, shared, rngs)
-    running = list(range(n_starts))
-    histories: list[list[float]] = [[] for _ in running]
-    best, best_start, best_state = -np.inf, 0, state.take([0])
+    if run is None:
+        state = first_state(data, n_factors, n_states, shared, rngs)
+        run = Run(0, state, list(range(n_starts)), [[] for _ in rngs], -np.inf, 0, state.take([0]), _states(rngs))
+    for rng, own in zip(rngs, run.generators, strict=True):
+        rng.bit_generator.state = own
+    begun, state, running, histories, best, best_start, best_state, _ = run
+    del run  # its first state is not needed again
     settled = False
-    for iteration in range(max_iter):
+    for iteration in range(begun, max_iter):
         found = run_pass(state, data, engine)
         following, excess = update(state, found, data, rule, engine)
         objective = (found.log_z - excess).reshape(len(running), n_factors).sum(axis=1)
@@ -239,7 +270,7 @@ def fit_layer(
         # The first two iterates do not have the rule's own structure yet.
         if objective[leader] > best and iteration >= min(2, max_iter - 1):
             best, best_start, best_state = float(objective[leader]), running[leader], state.take([leader])
-        progress(iteration + 1, best, len(running))
+        progress(iteration + 1, max_iter, best, len(running))
         kept = [at for at, start in enumerate(running) if not _finished(histories[start], tol)]
         kept = [at for at in kept if running[at] == best_start or _hopeful(histories[running[at]], best, tol)]
         settled = not kept
@@ -250,7 +281,13 @@ def fit_layer(
         state = following.take(kept)
         running = [running[at] for at in kept]
         del found, following  # the next pass needs their room
+        done = [list(history) for history in histories]
+        keep(Run(iteration + 1, state, running, done, best, best_start, best_state, _states(rngs)))
     return Fit(best_state, np.array(histories[best_start]), settled)
+
+
+def _states(rngs: list[np.random.Generator]) -> list[dict]:
+    return [dict(rng.bit_generator.state) for rng in rngs]
 
 
 def _finished(history: list[float], tol: float) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hicorex.archive import storable
 from hicorex.data import Data
 from hicorex.evaluation import evaluate, links_of
 from hicorex.information import mean_and_error
@@ -22,6 +23,7 @@ LEAST_SHARE = 0.1
 LEAST_ERRORS = 2.0
 
 
+@storable("tried")
 class Tried(NamedTuple):
     """The bound on held-out samples for a number of factors, its standard error, and how many of them were used."""
 
@@ -31,6 +33,7 @@ class Tried(NamedTuple):
     used: int
 
 
+@storable("sizing")
 class Sizing(NamedTuple):
     """The number of factors that was chosen, why, and the sizes that were tried, rising."""
 
@@ -52,7 +55,8 @@ class Sizing(NamedTuple):
 class Search:
     """Held-out bounds of layers of several sizes on the same folds.
 
-    ``look_ahead`` credits a layer with what one more factor above it explains; ``progress`` hears of each size.
+    ``look_ahead`` credits a layer with what one more factor above it explains; ``progress`` hears of each size;
+    ``found`` is what an earlier search has found out, {number of factors: (what they explain (N,), the size tried)}.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class Search:
         seed: np.random.SeedSequence,
         look_ahead: bool,
         progress: Callable,
+        found: dict[int, tuple[np.ndarray, Tried]],
         **settings: Any,
     ):
         rng = np.random.default_rng(seed.spawn(1)[0])
@@ -75,17 +80,21 @@ class Search:
         self._rule, self._engine, self._seed = rule, engine, seed
         self._look_ahead, self._progress = look_ahead, progress
         self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
-        self._explained: dict[int, np.ndarray] = {}
-        self.tried: dict[int, Tried] = {}
+        self.found = found
 
     def explained(self, n_factors: int) -> np.ndarray:
         """What a layer of this size explains of each held-out sample, (N,)."""
-        if n_factors not in self._explained:
+        if n_factors not in self.found:
             parts, used = zip(*(self._fold(n_factors, *fold) for fold in self._folds), strict=True)
-            values = self._explained[n_factors] = np.concatenate(parts)
-            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), max(used))
+            values = np.concatenate(parts)
+            self.found[n_factors] = values, Tried(n_factors, *mean_and_error(values, self._weight), max(used))
             self._progress(self.tried[n_factors])
-        return self._explained[n_factors]
+        return self.found[n_factors][0]
+
+    @property
+    def tried(self) -> dict[int, Tried]:
+        """The sizes tried so far."""
+        return {n: tried for n, (_, tried) in self.found.items()}
 
     def _fold(self, n_factors: int, training: Data, held_out: Data) -> tuple[np.ndarray, int]:
         """What a layer fitted to some samples explains of others, and how many of its factors are in use."""

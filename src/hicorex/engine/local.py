@@ -29,7 +29,8 @@ class LocalEngine:
 
     def __exit__(self, *error) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            # Whoever interrupts does not wait for threads, which end by themselves.
+            self._pool.shutdown(wait=not issubclass(error[0] or Exception, KeyboardInterrupt), cancel_futures=True)
         self._limit.__exit__(*error)
 
     def map(self, function: Callable, items: Iterable) -> Iterator[Any]:

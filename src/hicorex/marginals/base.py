@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from hicorex.archive import storable
+
 # Every state's marginal is estimated as if it had seen one more sample of the column's own marginal.
 PRIOR_SAMPLES = 1.0
 
@@ -161,6 +163,7 @@ class Estimate(NamedTuple):
     rank: np.ndarray
 
 
+@storable("joint")
 class Joint(NamedTuple):
     """Marginals of some columns (Q,) given the joint states of their factors (d, Q).
 
@@ -173,6 +176,7 @@ class Joint(NamedTuple):
     parameters: Any
 
 
+@storable("questions")
 class Questions(NamedTuple):
     """What one pass measures about a block beyond its marginal statistics.
 

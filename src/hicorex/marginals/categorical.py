@@ -7,12 +7,14 @@ import numpy as np
 from scipy.special import chdtrc
 
 from hicorex import kernels
+from hicorex.archive import storable
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked, take_rows
 
 # Dependence between columns is measured on their most frequent categories; the rest count as one.
 MOST_FEATURES = 8
 
 
+@storable("categorical")
 class Parameters(NamedTuple):
     """p(x_i = v | y_j = s) and its logarithm for every category of every column, (k, J, F); 1 for missing values."""
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from hicorex import kernels
+from hicorex.archive import storable
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, all_states, linked, take_rows
 
 # Relative to the column's own variance: below it, float32 sums carry no information.
@@ -17,6 +18,7 @@ N_NODES = 9
 FEW_ROWS = 8
 
 
+@storable("gaussian")
 class Parameters(NamedTuple):
     """Mean, variance and its logarithm of each column in each state of each factor, (k, J, n)."""
 

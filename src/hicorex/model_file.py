@@ -1,0 +1,34 @@
+"""Models read from files."""
+
+from typing import Any
+
+import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
+from hicorex.archive import read_archive
+from hicorex.explainer import Explainer
+
+
+def load(path: Any) -> Explainer:
+    """The model that ``save`` has written, to the last bit; no code of the file is run.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Corex or HierarchicalCorex
+        It labels new samples and has everything that the fit has found, but not the samples of the fit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import hicorex
+    >>> X, truth = hicorex.datasets.make_independent_clusters(random_state=0)
+    >>> model = hicorex.Corex(4, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/coins.hicorex")
+    ...     again = hicorex.load(f"{folder}/coins.hicorex")
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
+    return read_archive(path, "model")

@@ -1,0 +1,43 @@
+"""What a fit tells while it runs."""
+
+import sys
+from math import isfinite
+from typing import Any
+
+
+class Progress:
+    """Hears of each step of a fit, and says nothing."""
+
+    def layer(self, number: int) -> None:
+        """A layer begins, 1 for the first."""
+
+    def size(self, tried: Any) -> None:
+        """A number of factors was tried on held-out samples: sizing.Tried."""
+
+    def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:
+        """An iteration, of so many at most, is done: the best objective so far, and the starts still running."""
+
+    def layer_done(self) -> None:
+        """The factors of a layer are found."""
+
+
+class Lines(Progress):
+    """Says it in lines on standard error."""
+
+    def layer(self, number: int) -> None:
+        """Name the layer."""
+        print(f"layer {number}", file=sys.stderr, flush=True)
+
+    def size(self, tried: Any) -> None:
+        """A line for each size."""
+        line = f"{tried.n_factors} factors: {tried.lower:.4f} +- {tried.lower_stderr:.2g} nats on held-out samples"
+        print(line, file=sys.stderr, flush=True)
+
+    def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:
+        """One line for all iterations."""
+        reached = f"{objective:.4f} nats, " if isfinite(objective) else ""
+        print(f"\riteration {number}: {reached}{n_starts} starts running ", end="", file=sys.stderr, flush=True)
+
+    def layer_done(self) -> None:
+        """End the line."""
+        print(file=sys.stderr)
