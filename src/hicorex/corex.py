@@ -222,11 +222,10 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
                 self.__dict__.update(done)
                 terms = evaluate(self._state, self._links, data, engine)
         self._remember(X, sample_weight, data, [terms])
-        notes.forget("sizes")
-        notes.forget("run")
-        notes.note(
-            "fitted", {name: getattr(self, name) for name in FITTED if hasattr(self, name)}, at_once=done is None
-        )
+        if done is None:
+            notes.forget("sizes")
+            notes.forget("run")
+            notes.note("fitted", {name: getattr(self, name) for name in FITTED if hasattr(self, name)}, at_once=True)
         return data, terms
 
     def _learn(self, data: Data, engine, notes: Notes, progress: Progress) -> Terms:
@@ -255,7 +254,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             warnings.warn(
                 f"The objective still grew after max_iter={self.max_iter} iterations; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         terms = self._keep(fit.state, data, engine)
         sizes = {"n_factors": self.n_factors_, "n_states": self.n_states}

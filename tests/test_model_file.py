@@ -1,0 +1,228 @@
+"""Saved models: the same to the last bit, whole or refused, without any code."""
+
+import contextlib
+import hashlib
+import json
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import mixed_table
+from numpy.testing import assert_allclose, assert_array_equal
+from safetensors import safe_open
+
+import hicorex
+from hicorex import Corex, HicorexError, HierarchicalCorex
+from hicorex.archive import _HEAD, FORMAT, from_bytes, to_bytes
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def mixed_frame(n_samples=200, seed=0):
+    """Every marginal, missing values, text, booleans, hostile names."""
+    rng = np.random.default_rng(seed)
+    values, kinds = mixed_table(rng, n_samples, missing=0.05)
+    names = ["a,b", 'say "hi"', "Größe", "</script>", "\u2028", *(f"v{i}" for i in range(values.shape[1] - 5))]
+    frame = pd.DataFrame(values, columns=names)
+    frame["text"] = np.where(values[:, 0] > 0.5, "yes", rng.choice(["no", "nö", "0" * 64], n_samples))
+    frame["flag"] = np.nan_to_num(values[:, 1]) > 0.5
+    kinds = dict(zip(names, kinds, strict=True)) | {"a,b": "rank", "text": "categorical", "flag": "categorical"}
+    return frame, kinds
+
+
+MODELS = {
+    "gaussian": lambda: (Corex(2, marginals="gaussian", random_state=0), mixed_frame()[0].iloc[:, :8]),
+    "rank": lambda: (Corex(2, marginals="rank", n_states=3, random_state=0), mixed_frame()[0].iloc[:, :8]),
+    "categorical": lambda: (Corex(2, structure="tree", random_state=0), mixed_frame()[0][["text", "flag"]]),
+    "array": lambda: (Corex(2, structure="overlap", random_state=0), mixed_frame()[0].iloc[:, :8].to_numpy()),
+    "bytes": lambda: (Corex(1, random_state=0), np.array([[b"a", b"x"], [b"b", b"y"]] * 5)),
+    "list of kinds": lambda: (Corex(1, marginals=["rank", "gaussian"]), mixed_frame()[0].iloc[:, :2].to_numpy()),
+    "mapping of kinds": lambda: (Corex(3, marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "auto": lambda: (Corex("auto", marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "empty factors": lambda: (Corex(30, random_state=0), mixed_frame()[0].iloc[:, :4]),
+    "random state": lambda: (Corex(2, random_state=np.random.RandomState(0)), mixed_frame()[0].iloc[:, :8]),
+    "hierarchy": lambda: (HierarchicalCorex((3, 1), marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "hierarchy of sizes found": lambda: (HierarchicalCorex("auto", random_state=0), mixed_frame()[0].iloc[:, :10]),
+    "hierarchy of several sizes": lambda: (
+        HierarchicalCorex((3, 2, 1), n_states=(3, 2, 2), random_state=0).set_output(transform="pandas"),
+        mixed_frame()[0],
+    ),
+}
+
+
+def assert_same(model, again, X):
+    assert type(again) is type(model)
+    assert to_bytes("model", again) == to_bytes("model", model)
+    assert_array_equal(np.asarray(again.transform(X)), np.asarray(model.transform(X)))
+    for method in ("predict_proba", "log_odds", "log_z", "score_samples"):
+        assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
+    assert again.bounds_ == model.bounds_
+    assert again.bounds(X) == model.bounds(X)
+    assert_array_equal(again.surprise(X).factors, model.surprise(X).factors)
+    assert_array_equal(again.get_feature_names_out(), model.get_feature_names_out())
+    assert str(again.get_params()["layers" if hasattr(model, "layers") else "n_factors"]) in str(model.get_params())
+    for mine, its in zip(model._stack, again._stack, strict=True):
+        for name in ("alpha_", "mutual_information_", "tcs_", "clusters_", "history_"):
+            assert_array_equal(getattr(its, name), getattr(mine, name))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore")
+def test_save_and_load_give_the_same_model(name, tmp_path):
+    model, X = MODELS[name]()
+    model.fit(X)
+    model.save(tmp_path / "model.hicorex")
+    again = hicorex.load(tmp_path / "model.hicorex")
+    assert_same(model, again, X)
+    if isinstance(X, pd.DataFrame):
+        assert_array_equal(again.feature_names_in_, X.columns.to_numpy(object))
+        with pytest.raises(ValueError, match="feature names"):
+            again.transform(X.rename(columns={X.columns[0]: "other"}))
+    with pytest.raises(HicorexError, match="no longer knows the samples"):
+        again.bounds(cv=2)
+
+
+def test_loaded_model_fits_again_to_the_same(tmp_path):
+    model, X = MODELS["hierarchy"]()
+    model.fit(X).save(tmp_path / "model")
+    again = hicorex.load(tmp_path / "model").fit(X)
+    assert to_bytes("model", again) == to_bytes("model", model)
+
+
+def test_same_model_gives_the_same_file(tmp_path):
+    model, X = MODELS["mapping of kinds"]()
+    for name in ("a", "b"):
+        model.fit(X).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_safetensors_reads_it_too(tmp_path):
+    model, X = MODELS["mapping of kinds"]()
+    model.fit(X).save(tmp_path / "model")
+    with safe_open(tmp_path / "model", framework="numpy") as file:
+        assert json.loads(file.metadata()["hicorex"])["kind"] == "model"
+        assert_array_equal(file.get_tensor("alpha_"), model.alpha_.T)  # in their order in memory
+
+
+def test_unfitted_model_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        Corex().save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_files_are_refused(tmp_path, monkeypatch):
+    model, X = MODELS["gaussian"]()
+    model.fit(X).save(tmp_path / "model")
+    model.fit(X, checkpoint=tmp_path / "checkpoint")
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "text").write_text("x,y\n1,2\n")
+    (tmp_path / "pickle").write_bytes(pickle.dumps(model))
+    monkeypatch.setattr("hicorex.archive.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("hicorex.__version__", "99.0")
+    model.save(tmp_path / "newer")
+    monkeypatch.setattr("hicorex.archive.FORMAT", FORMAT)
+    for name, message in {
+        "absent": "absent cannot be read: no such file or directory",
+        "": "cannot be read: is a directory",
+        "empty": "empty is not a file of hicorex",
+        "text": "text is not a file of hicorex",
+        "pickle": "pickle is not a file of hicorex",
+        "newer": r"newer was written by hicorex 99\.0, a newer one; update hicorex",
+        "checkpoint": "checkpoint is a checkpoint; a model is needed",
+    }.items():
+        with pytest.raises(HicorexError, match=message):
+            hicorex.load(tmp_path / name)
+    with pytest.raises(HicorexError, match="cannot be written: no such file or directory"):
+        model.save(tmp_path / "no" / "folder")
+    with pytest.raises(HicorexError, match="is a folder"):
+        model.save(tmp_path)
+
+
+def test_loading_imports_no_pickle_and_makes_no_other_class(tmp_path):
+    model, X = MODELS["gaussian"]()
+    raw = to_bytes("model", model.fit(X))
+    for name in ("os.system", "Pipeline", "builtins.eval"):
+        with pytest.raises(HicorexError, match="damaged"):
+            from_bytes(
+                _resealed(raw.replace(b'\\"is\\":\\"corex\\"', f'\\"is\\":\\"{name:<5.5}\\"'.encode())), "model", "f"
+            )
+    source = Path(sys.modules["hicorex.archive"].__file__).read_text()
+    assert "pickle" not in source
+    assert "eval(" not in source
+
+
+def _resealed(raw):
+    """The file with the checksum that it should have."""
+    start, end = _HEAD.match(raw).span(1)
+    blank = raw[:start] + b"0" * 64 + raw[end:]
+    return blank[:start] + hashlib.sha256(blank).hexdigest().encode() + blank[end:]
+
+
+def _mutated(raw, other, rng):
+    """A file with some bytes changed, cut, repeated, or mixed with another file."""
+    kind = rng.integers(8)
+    at, to = np.sort(rng.integers(len(raw) + 1, size=2))
+    if kind == 0:  # a flipped bit
+        at = rng.integers(len(raw))
+        return raw[:at] + bytes([raw[at] ^ (1 << int(rng.integers(8)))]) + raw[at + 1 :]
+    if kind == 1:  # cut short
+        return raw[:at]
+    if kind == 2:  # a part lost
+        return raw[:at] + raw[to:]
+    if kind == 3:  # a part twice
+        return raw[:to] + raw[at:]
+    if kind == 4:  # bytes of chance
+        width = int(rng.integers(1, 9))
+        return raw[:at] + rng.bytes(width) + raw[at + width :]
+    if kind == 5:  # zeros, as a disk leaves them
+        return raw[:at] + bytes(int(to - at)) + raw[to:]
+    if kind == 6:  # the other file from here on
+        return raw[:at] + other[at:]
+    return raw[: rng.integers(8)] + rng.bytes(int(rng.integers(1, 9))) + raw[8:]  # the length of the header
+
+
+def test_a_hundred_thousand_damaged_files_are_refused(tmp_path):
+    model, X = MODELS["mapping of kinds"]()
+    raw, other = (to_bytes("model", model.set_params(n_states=k).fit(X)) for k in (2, 3))
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(100_000):
+        damaged = _mutated(raw, other, rng)
+        if damaged in (raw, other):
+            assert to_bytes("model", from_bytes(damaged, "model", "file")) == damaged
+        else:
+            with pytest.raises(HicorexError, match=r"file is (not a file of hicorex|damaged)"):
+                from_bytes(damaged, "model", "file")
+            refused += 1
+    assert refused > 95_000
+
+
+def test_files_sealed_again_after_damage_run_nothing():
+    """Whoever changes a file and its checksum gets an error or an object, never a crash."""
+    model, X = MODELS["mapping of kinds"]()
+    raw = to_bytes("model", model.fit(X))
+    rng = np.random.default_rng(1)
+    n_header = int.from_bytes(raw[:8], "little")
+    for _ in range(3000):
+        at = int(rng.integers(_HEAD.match(raw).end(), n_header))
+        damaged = raw[:at] + rng.bytes(int(rng.integers(1, 4))) + raw[at + int(rng.integers(0, 4)) :]
+        with contextlib.suppress(HicorexError):
+            assert isinstance(from_bytes(_resealed(damaged), "model", "file"), Corex)
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.hicorex")), ids=lambda file: file.stem)
+def test_files_of_older_versions_still_load(file):
+    model = hicorex.load(file)
+    expected = np.load(GOLDEN / "expected.npz")
+    X = pd.read_parquet(GOLDEN / "table.parquet")
+    assert_array_equal(model.transform(X), expected[f"{file.stem}_labels"])
+    assert_allclose(model.score_samples(X), expected[f"{file.stem}_scores"], rtol=1e-6, atol=1e-9)
+    assert_allclose(model.bounds_.lower, expected[f"{file.stem}_lower"], rtol=1e-12)
+
+
+def test_there_is_a_file_of_every_format():
+    found = {int(file.stem.split("_")[0].removeprefix("format")) for file in GOLDEN.glob("*.hicorex")}
+    assert found == set(range(1, FORMAT + 1))
