@@ -38,6 +38,8 @@ ORDER = [
     "corex",
     "hierarchy",
     "representation",
+    "graph",
+    "results",
     "datasets",
     "demo",
 ]
