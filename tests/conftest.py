@@ -4,9 +4,28 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from hicorex.datasets import make_latent_tree
+
 DATA = Path(__file__).parents[2] / "shared" / "data"
+
+# Names of columns that try to break files, tables and terminals.
+HOSTILE = [
+    "layer1_factor0",
+    "n0",
+    "quote\" and 'apostrophe'",
+    "</data></node><node id='n0'/>",
+    "a & b &amp; ]]> <!-- x -->",
+    "snow ☃ and 😀, 漢字",
+    "control\x00\x07\x1b[31m\x7f\x85",
+    "lone \ud800 half",
+    "not characters \ufffe\uffff",
+    "tab\tnewline\nreturn\rend",
+    "  blanks  ",
+    "=1+2; -- DROP",
+]
 
 
 @pytest.fixture
@@ -39,3 +58,10 @@ def mixed_table(rng, n_samples=60, missing=0.0):
     table = np.column_stack(columns).astype(float)
     table[rng.random(table.shape) < missing] = np.nan
     return table, kinds
+
+
+def named_table(names, n_samples=200):
+    """Binary columns of these names in two groups."""
+    # pandas' own type for text has no room for half a surrogate pair
+    columns = pd.Index(names, dtype=object)
+    return pd.DataFrame(make_latent_tree(n_samples, len(names), 2, random_state=0)[0], columns=columns)

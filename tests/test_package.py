@@ -42,6 +42,8 @@ ORDER = [
     "hierarchy",
     "model_file",
     "representation",
+    "graph",
+    "results",
     "datasets",
     "demo",
 ]

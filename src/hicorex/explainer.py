@@ -82,7 +82,10 @@ class Explainer(TransformerMixin, BaseEstimator):
             ``samples`` (n_samples,) and ``factors`` (n_samples, n_factors of all layers): deviations from the
             mean of the fit in its standard deviations; 0 where the fit saw none.
         """
-        log_z = self.log_z(X)
+        return self._surprise(self.log_z(X))
+
+    def _surprise(self, log_z: np.ndarray) -> Surprise:
+        """As surprise, for samples whose log Z is known."""
         of_samples, of_factors = self._usual
         return Surprise(_standardised(log_z.sum(axis=1), *of_samples), _standardised(log_z, *of_factors))
 
@@ -247,4 +250,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 def _standardised(values: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Deviations from the mean in standard deviations, 0 where those are mere rounding."""
     varies = spread > 1e-6 * np.maximum(1, np.abs(mean))
-    return np.where(varies, (values - mean) / np.where(varies, spread, 1), 0)
+    deviation = values - mean
+    deviation /= np.where(varies, spread, 1)
+    np.copyto(deviation, 0, where=~varies)
+    return deviation

@@ -1,0 +1,340 @@
+"""What a fit leaves in a folder: tables, bounds, a graph, and a summary that a person can read."""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from hicorex.graph import graph_of, names_of, ranked_links, weights_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hicorex.bounds import Bounds
+    from hicorex.explainer import Explainer
+
+NAMES = (
+    "model.hicorex",
+    "factors.csv",
+    "structure.csv",
+    "labels.csv",
+    "labels.parquet",
+    "samples.csv",
+    "bounds.json",
+    "graph.graphml",
+)
+
+# How many variables a factor is introduced by, in the table and in the summary.
+TOP, FEW = 10, 5
+# Of a layer, the summary lists so many factors; its lines and the names in them have so many columns at most.
+MOST_FACTORS, WIDTH, NAME_WIDTH = 10, 100, 32
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def write_results(folder: Path, model: "Explainer", X: Any, row_names: Any, row_title: str) -> None:
+    """Write all results but the model itself into a folder that exists.
+
+    Parameters
+    ----------
+    folder : Path
+    model : Corex or HierarchicalCorex
+    X : array-like or data frame of shape (n_samples, n_features)
+    row_names : of shape (n_samples,)
+        What the samples are called: text or numbers.
+    row_title : str
+        What the column of these is called; underscores are added if another column has that name.
+    """
+    from pyarrow import parquet
+
+    labels = labels_table(model, X, row_names, row_title)
+    tables = {
+        "factors.csv": factors_table(model),
+        "structure.csv": structure_table(model),
+        "labels.csv": labels,
+        "samples.csv": samples_table(model, X, row_names, row_title),
+    }
+    for name, table in tables.items():
+        with open(folder / name, "wb") as file:
+            write_csv(table, file)
+    parquet.write_table(labels, folder / "labels.parquet")
+    (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
+    (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
+
+
+def labels_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
+    """The most likely state of every factor for each sample."""
+    labels = np.asarray(model.transform(X))
+    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(_factor_names(model))}
+    return _by_row(columns, row_names, row_title)
+
+
+def samples_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
+    """How much of each sample is explained, how unusual that is, and the factor that says so most."""
+    import pyarrow as pa
+
+    log_z = model.log_z(X)
+    surprise = model._surprise(log_z)
+    factor = np.zeros(len(log_z), int)
+    deviation = np.zeros(len(log_z))
+    for j, own in enumerate(surprise.factors.T):  # by column, since a second table of this size may not fit
+        larger = np.abs(own) > np.abs(deviation)
+        factor[larger] = j
+        deviation[larger] = own[larger]
+    columns = {
+        "total_correlation": log_z.sum(axis=1),
+        "surprise": surprise.samples,
+        "most_surprised_factor": _text(_factor_names(model)).take(pa.array(factor, mask=deviation == 0)),
+        "factor_surprise": deviation,
+    }
+    return _by_row(columns, row_names, row_title)
+
+
+def factors_table(model: "Explainer") -> "pa.Table":
+    """What each factor explains, and the variables that it is made of first of all."""
+    import pyarrow as pa
+
+    rows = list(_factors(model))
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    columns["top_variables"] = _text("; ".join(names) for names in columns["top_variables"])
+    return pa.table(columns)
+
+
+def structure_table(model: "Explainer") -> "pa.Table":
+    """Every link: which variable, or factor of the layer below, belongs to which factor, and how far."""
+    import pyarrow as pa
+
+    names = [_text(own) for own in names_of(model)]
+    parts = []
+    for k, layer in enumerate(model._stack, start=1):
+        below, factor = ranked_links(layer)
+        columns = {
+            "variable": names[k - 1].take(pa.array(below)),
+            "factor": names[k].take(pa.array(factor)),
+            "layer": np.full(below.size, k),
+            "alpha": layer.alpha_[below, factor],
+            "mutual_information": layer.mutual_information_[below, factor],
+            "weight": weights_of(layer)[below, factor],
+            "cluster": layer.clusters_[below] == factor,
+        }
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts)
+
+
+def bounds_dict(bounds: "Bounds") -> dict[str, Any]:
+    """Bounds as plain numbers, text and lists, in nats; None for what is not a number."""
+    plain = {name: _plain(value) for name, value in vars(bounds).items() if name not in ("layers", "factors")}
+    for name, rows in (("layers", bounds.layers), ("factors", bounds.factors)):
+        plain[name] = [{key: _plain(value) for key, value in row._asdict().items()} for row in rows]
+    return {"unit": "nats"} | plain
+
+
+def write_csv(table: "pa.Table", file: BinaryIO) -> None:
+    """Write a table as CSV in UTF-8, its numbers in as many digits as it takes to read them back exactly."""
+    from pyarrow import csv
+
+    csv.write_csv(table, file)
+
+
+def description(model: "Explainer") -> dict[str, Any]:
+    """What the summary tells, and more, as plain numbers, text and lists."""
+    stack = model._stack
+    variables = names_of(model)[0]
+    return {
+        "n_samples": _plain(model.bounds_.n_samples),
+        "n_variables": len(variables),
+        "layers": [int(layer.n_factors_) for layer in stack],
+        "stop_reason": getattr(model, "stop_reason_", None),
+        "bounds": bounds_dict(model.bounds_),
+        "factors": list(_factors(model)),
+        "unassigned": [variables[i] for i in np.flatnonzero(stack[0].clusters_ == -1)],
+    }
+
+
+def summary(model: "Explainer") -> str:
+    """A dozen lines in plain words: how much is explained, and by what."""
+    told = description(model)
+    lines = _fill(_heading(told))
+    if _explains(told):
+        lines += _fill(_how_much(told))
+        for k, size in enumerate(told["layers"], start=1):
+            lines += _about_layer(k, size, [row for row in told["factors"] if row["layer"] == k])
+        lines += _about_unassigned(told["unassigned"])
+    else:
+        lines += _fill("Nothing is explained: the factors tell nothing of how the variables depend on each other.")
+    return "\n".join(lines)
+
+
+def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
+    """A row for each factor."""
+    names = names_of(model)
+    bounds = {row.name: row for row in model.bounds_.factors}
+    for k, layer in enumerate(model._stack, start=1):
+        below, factor = ranked_links(layer)
+        first = np.searchsorted(factor, np.arange(layer.n_factors_ + 1))
+        sizes = np.bincount(layer.clusters_ + 1, minlength=layer.n_factors_ + 1)[1:]
+        for j, name in enumerate(names[k]):
+            own = bounds[name]
+            yield {
+                "factor": name,
+                "layer": k,
+                "states": int(layer.n_states),
+                "explains": _plain(layer.tcs_[j]),
+                "contribution": _plain(own.contribution),
+                "contribution_stderr": _plain(own.contribution_stderr),
+                "information": _plain(own.information),
+                "n_variables": int(sizes[j]),
+                "top_variables": [names[k - 1][i] for i in below[first[j] : first[j + 1]][:TOP]],
+            }
+
+
+def _factor_names(model: "Explainer") -> list[str]:
+    return [name for own in names_of(model)[1:] for name in own]
+
+
+def _by_row(columns: dict[str, Any], row_names: Any, row_title: str) -> "pa.Table":
+    """A table of one row a sample, which begins with what the samples are called."""
+    import pyarrow as pa
+
+    title = SURROGATE.sub("\ufffd", row_title)
+    while title in columns:
+        title += "_"
+    return pa.table({title: _row_names(row_names)} | columns)
+
+
+def _row_names(row_names: Any) -> Any:
+    """A column of what the samples are called, as text where it is not of one kind."""
+    import pyarrow as pa
+
+    if isinstance(row_names, pa.Array | pa.ChunkedArray):
+        return row_names
+    try:
+        return pa.array(row_names)
+    except (TypeError, ValueError):
+        return _text(map(str, row_names))
+
+
+def _text(names: Iterable[str]) -> "pa.Array":
+    """A column of text; halves of surrogate pairs, which no file can hold, as U+FFFD."""
+    import pyarrow as pa
+
+    return pa.array([SURROGATE.sub("\ufffd", name) for name in names], pa.string())
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# The summary
+
+
+def _explains(told: dict) -> bool:
+    lower = told["bounds"]["lower"]
+    return lower is not None and lower > 0 and any(row["explains"] for row in told["factors"])
+
+
+def _heading(told: dict) -> str:
+    sizes = told["layers"]
+    shape = f"{_count(sum(sizes), 'factor')} in {_count(len(sizes), 'layer')}"
+    if len(sizes) > 1:
+        shape += f" ({', '.join(map(str, sizes))})"
+    return f"{_count(told['n_samples'], 'sample')}, {_count(told['n_variables'], 'variable')}; {shape}."
+
+
+def _how_much(told: dict) -> str:
+    bounds, n_layers = told["bounds"], len(told["layers"])
+    lower = f"{_nats(bounds['lower'])} nats (standard error {_nats(bounds['lower_stderr'], 2)})"
+    text = (
+        f"The factors explain at least {lower} of the total correlation, the dependence among the variables. "
+        "This is measured on the samples of the fit, and too high where these are few."
+    )
+    if bounds["depth"] < n_layers:
+        text += f" It counts {bounds['depth']} of the {n_layers} layers, since the others add nothing."
+    if bounds["upper"] is None:
+        text += f" There is no upper bound: {bounds['no_upper']}."
+    else:
+        text += f" The total correlation is at most {_nats(bounds['upper'])} nats."
+    if len(told["unassigned"]) == told["n_variables"]:
+        text += " No link of a variable to a factor is significant: all of it may be chance."
+    return text
+
+
+def _about_layer(k: int, size: int, rows: list[dict]) -> list[str]:
+    used = [row for row in rows if row["explains"]]
+    lines = ["", f"Layer {k}: {_count(size, 'factor')} of {rows[0]['states']} states"]
+    for row in used[:MOST_FACTORS]:
+        n = row["n_variables"]
+        members = _count(n, "variable" if k == 1 else "factor") if n else "no significant link"
+        start = f"{row['factor']}: {_nats(row['explains'])} nats, {members}, led by"
+        lines += _fill(start, row["top_variables"][:FEW], "  ")
+    if len(used) > MOST_FACTORS:
+        lines += _fill(f"and {len(used) - MOST_FACTORS:,} more", (), "  ")
+    if len(used) < size:
+        lines += _fill(f"{_count(size - len(used), 'factor')} left empty", (), "  ")
+    return lines
+
+
+def _about_unassigned(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    more = ["..."] if len(names) > FEW else []
+    start = f"{_count(len(names), 'variable')} without a significant link to a factor:"
+    return ["", *_fill(start, [*names[:FEW], *more])]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _nats(x: float | None, digits: int = 4) -> str:
+    """A number as a person would say it."""
+    if x is None:
+        return "unknown"
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
+
+
+def _fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
+    """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
+    pieces = [_shortened(word, WIDTH // 2) for word in text.split()]
+    shown = [_shortened(_printable(name), NAME_WIDTH) for name in names]
+    pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
+    lines = [indent + pieces[0]]
+    for piece in pieces[1:]:
+        longer = f"{lines[-1]} {piece}"
+        if _columns(longer) <= WIDTH:
+            lines[-1] = longer
+        else:
+            lines.append(f"{indent}  {piece}" if indent else piece)
+    return lines
+
+
+def _printable(name: str) -> str:
+    """A name that leaves the terminal alone; joiners stay, which scripts and emoji need."""
+    return "".join(c if c.isprintable() or c in "\u200c\u200d" else "\ufffd" for c in name)
+
+
+def _shortened(text: str, most: int) -> str:
+    """Text of so many columns at most, with an ellipsis in the middle if it has more."""
+    if _columns(text) <= most:
+        return text
+    end = (most - 1) // 2
+    return f"{_start(text, most - 1 - end)}\u2026{_start(text[::-1], end)[::-1]}"
+
+
+def _start(text: str, most: int) -> str:
+    """As much of the text as has so many columns."""
+    return text[: sum(width <= most for width in accumulate(map(_columns, text)))]
+
+
+def _columns(text: str) -> int:
+    """How wide a text is in a terminal, where some characters take two columns."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
