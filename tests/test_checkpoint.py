@@ -171,8 +171,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
         from pathlib import Path
         from hicorex import Checkpoint, HierarchicalCorex
         from hicorex.archive import read_archive, to_bytes
-        from hicorex import layer
-from hicorex.datasets import make_latent_tree
+        from hicorex.datasets import make_latent_tree
         X, _ = make_latent_tree(600, 80, 8, root_flip=0.15, random_state=0)
         make = lambda: HierarchicalCorex((8, 1), tol=0, max_iter=25, n_init=2, n_jobs=1, random_state=0)
         import warnings; warnings.simplefilter("ignore")

@@ -46,6 +46,9 @@ ORDER = [
     "results",
     "datasets",
     "demo",
+    "display",
+    "cli",
+    "__main__",
 ]
 
 

@@ -231,6 +231,14 @@ class Schema:
                 blocks.append(self._gaussian(table, part, dtype))
         return Data.of(blocks, self.parts, weight), unseen
 
+    def types(self) -> list[str]:
+        """What the values of each column are: "number", "whole number", "text" or "boolean"."""
+        words = {"b": "boolean", "i": "whole number", "u": "whole number", "U": "text", "S": "text"}
+        types = ["number"] * self.n_columns
+        for i, categories in self.categories.items():
+            types[i] = words.get(categories.dtype.kind, "number")
+        return types
+
     def fingerprint(self, table: Columns, data: Data, weight: np.ndarray) -> str:
         """What tells a table from any other."""
         digest = hashlib.sha256(repr((table.shape, table.names, self.kinds)).encode("utf-8", "surrogatepass"))

@@ -402,4 +402,4 @@ def _log_z(state: State, data: Data, engine) -> np.ndarray:
     return np.concatenate(list(parts), axis=1).T
 
 
-storable("corex", *Corex._get_param_names(), *FITTED, "_sklearn_output_config")(Corex)
+storable("corex", *Corex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config")(Corex)

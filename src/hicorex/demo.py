@@ -1,53 +1,85 @@
-"""The paper's two synthetic examples and a tree of three layers, beside the truth: ``python -m hicorex.demo``."""
+"""What ``hicorex demo`` shows: the paper's examples and a tree of three layers beside the truth, and a real table."""
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import adjusted_rand_score
 
 from hicorex.corex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
+from hicorex.files import whole_file
 from hicorex.hierarchy import HierarchicalCorex
+from hicorex.results import NAMES, summary, write_csv, write_folder
+from hicorex.table import Reading, Table, read_table
 
 
-def independent_clusters() -> None:
+def independent_clusters(out: Path) -> None:
     """Example 1: four groups of a hundred variables, each group copies of one coin with noise."""
     X, truth = make_independent_clusters(random_state=0)
+    table = _as_file(out / "example1.csv", X)
     print(f"Example 1: {X.shape[1]} variables, {X.shape[0]} samples, four independent groups")
     print(f"total correlation of the sample's coins: {truth.total_correlation:.1f} nats\n")
-    corex = Corex(n_factors=4, random_state=0).fit(X)
+    corex = Corex(n_factors=4, marginals=table.kinds, random_state=0).fit(table.frame)
     print("iteration   objective   share of the truth")
     for iteration, objective in enumerate(corex.history_, start=1):
         print(f"{iteration:9d}   {objective:9.2f}   {objective / truth.total_correlation:18.1%}")
     print(f"\n{corex.bounds()}")
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, corex.clusters_):.2f}")
-    right = max_agreement(corex.transform(X), truth.factors)
+    right = max_agreement(corex.transform(table.frame), truth.factors)
     print(f"coins told right from the factors: {', '.join(f'{share:.0%}' for share in right)}\n")
+    write_folder(out / "example1", corex, table, replace=NAMES)
 
 
-def overlapping_clusters() -> None:
+def overlapping_clusters(out: Path) -> None:
     """Example 2: the last group copies the sum of the first two coins."""
     X, truth = make_overlapping_clusters(random_state=0)
+    table = _as_file(out / "example2.csv", X)
     print(f"Example 2: {X.shape[1]} variables, {X.shape[0]} samples, the last group belongs to two coins")
     print(f"total correlation of the sample's coins: {truth.total_correlation:.1f} nats\n")
-    for structure in ("unique", "overlap"):
-        corex = Corex(n_factors=3, structure=structure, random_state=0).fit(X)
+    for structure in ("overlap", "unique"):
+        corex = Corex(n_factors=3, structure=structure, marginals=table.kinds, random_state=0).fit(table.frame)
         print(f'structure="{structure}": {corex.bounds()}')
         print("mean alpha        " + "".join(f"factor {j}  " for j in range(3)))
         for group, name in enumerate(("coin 0", "coin 1", "coin 2", "coins 0 + 1")):
             alpha = corex.alpha_[truth.clusters == group].mean(axis=0)
             print(f"{name:>11}       " + "".join(f"{share:8.2f}  " for share in alpha))
         print()
+    write_folder(out / "example2", corex, table, replace=NAMES)
 
 
-def latent_tree() -> None:
+def latent_tree(out: Path) -> None:
     """A tree of three layers, whose sizes are found, with bounds from both sides."""
     X, truth = make_latent_tree(2000, 240, (12, 3), root_flip=0.1, random_state=0)
+    table = _as_file(out / "tree.csv", X)
     print(f"A tree: {X.shape[1]} variables, {X.shape[0]} samples, 12 factors below 3 below 1")
     print(f"total correlation: {truth.total_correlation:.1f} nats\n")
-    model = HierarchicalCorex("auto", random_state=0).fit(X)
+    model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
     print(f"layers found: {', '.join(str(layer.n_factors_) for layer in model.layers_)}; {model.stop_reason_}")
     clusters = model.layers_[0].clusters_
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, clusters):.2f}\n")
-    print(f"in-sample:\n{model.bounds()}\n\ncross-fitted:\n{model.bounds(cv=5)}")
+    print(f"in-sample:\n{model.bounds()}\n\ncross-fitted:\n{model.bounds(cv=5)}\n")
+    write_folder(out / "tree", model, table, replace=NAMES)
+
+
+def breast_cancer(out: Path) -> None:
+    """Thirty measurements of cell nuclei, without the diagnosis."""
+    data = load_breast_cancer()
+    diagnosis = data.target_names[data.target]
+    file = out / "breast_cancer.csv"
+    table = _as_file(file, data.data, data.feature_names, {"diagnosis": diagnosis}, Reading(exclude=("diagnosis",)))
+    print(f"Breast cancer: {len(table.names)} measurements of the cell nuclei of {len(diagnosis)} patients")
+    print(f"the same as: hicorex fit {file} --exclude diagnosis --out {out / 'breast_cancer'}\n")
+    model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
+    print(summary(model))
+    first = model.transform(table.frame)[:, 0]
+    print("\nThe diagnosis, which the model has not seen, by the state of layer1_factor0:")
+    for name in data.target_names:
+        counts = np.bincount(first[diagnosis == name], minlength=2)
+        print(f"{name:>10}   " + "   ".join(f"state {state}: {count:3d}" for state, count in enumerate(counts)))
+    write_folder(out / "breast_cancer", model, table, replace=NAMES)
 
 
 def max_agreement(labels: np.ndarray, factors: np.ndarray) -> list[float]:
@@ -56,12 +88,19 @@ def max_agreement(labels: np.ndarray, factors: np.ndarray) -> list[float]:
     return np.maximum(same, 1 - same).max(axis=0).tolist()
 
 
-def main() -> None:
-    """Run all examples."""
-    independent_clusters()
-    overlapping_clusters()
-    latent_tree()
+def _as_file(
+    path: Path, X: np.ndarray, names: Any = None, more: dict[str, Any] | None = None, reading: Reading = Reading()
+) -> Table:
+    """The table as somebody would have it, in a file, and read from there."""
+    names = [f"v{i}" for i in range(X.shape[1])] if names is None else names
+    with whole_file(path) as file:
+        write_csv(pa.table((more or {}) | dict(zip(map(str, names), X.T, strict=True))), file)
+    return read_table(path, reading)
 
 
-if __name__ == "__main__":
-    main()
+def main(out: Path) -> None:
+    """Run all examples; results go into folders below ``out``."""
+    out.mkdir(parents=True, exist_ok=True)
+    for example in (independent_clusters, overlapping_clusters, latent_tree, breast_cancer):
+        example(out)
+    print(f"\nTables and results are in {out}: look at {out / 'breast_cancer' / 'factors.csv'} first.")

@@ -42,6 +42,8 @@ class Explainer(TransformerMixin, BaseEstimator):
     n_jobs: int | None
     random_state: Any
     verbose: int
+    # How the file of the samples was read, for those that are yet to come.
+    _reading: dict[str, Any]
     # Who hears of the steps of a fit in the place of standard error.
     _listener: Progress | None = None
 
@@ -200,6 +202,12 @@ class Explainer(TransformerMixin, BaseEstimator):
                     data = above._encode(feeding[-1].labels.T, weight)
         return gather(first, feeding, soft, stack[0]._surprisals, depth, self._column_name)
 
+    def _expected(self) -> dict[str, str]:
+        """The columns that the model knows, and what their values are, in words."""
+        types = self._stack[0]._schema.types()
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(len(types))])
+        return dict(zip(map(str, names), types, strict=True))
+
     def _column_name(self, i: int) -> str:
         return repr(str(self.feature_names_in_[i])) if hasattr(self, "feature_names_in_") else str(i)
 
@@ -223,6 +231,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         log_z = np.concatenate([term.log_z for term in terms])
         log_z_spread = np.concatenate([term.log_z_spread for term in terms])
         self._usual = (usual, spread), (log_z, log_z_spread)
+        self.__dict__.pop("_reading", None)  # of another file
         self._training: tuple[Any, np.ndarray | None] = (X, None)
         if sample_weight is not None:
             used = np.broadcast_to(np.asarray(sample_weight), _num_samples(X)) > 0

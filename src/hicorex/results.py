@@ -4,13 +4,14 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from hicorex.files import whole_folder
 from hicorex.graph import graph_of, names_of, ranked_links, weights_of
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
     from hicorex.bounds import Bounds
     from hicorex.explainer import Explainer
+    from hicorex.table import Table
 
 NAMES = (
     "model.hicorex",
+    "columns.csv",
     "factors.csv",
     "structure.csv",
     "labels.csv",
@@ -38,7 +41,26 @@ MOST_FACTORS, WIDTH, NAME_WIDTH = 10, 100, 32
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def write_results(folder: Path, model: "Explainer", X: Any, row_names: Any, row_title: str) -> None:
+def write_folder(folder: Any, model: "Explainer", table: "Table", replace: Collection[str] | None = None) -> None:
+    """Write the model and all results to a folder, whole or not at all.
+
+    Parameters
+    ----------
+    folder : path
+    model : Corex or HierarchicalCorex
+        Fitted to ``table.frame``.
+    table : Table
+    replace : collection of str, default=None
+        The files that may be in the folder and are replaced; None if it must be new or empty.
+    """
+    with whole_folder(folder, replace) as draft:
+        model.save(draft / "model.hicorex")
+        write_results(draft, model, table.frame, table.row_names, table.row_title, table.decisions)
+
+
+def write_results(
+    folder: Path, model: "Explainer", X: Any, row_names: Any, row_title: str, decisions: Iterable[Any]
+) -> None:
     """Write all results but the model itself into a folder that exists.
 
     Parameters
@@ -50,11 +72,14 @@ def write_results(folder: Path, model: "Explainer", X: Any, row_names: Any, row_
         What the samples are called: text or numbers.
     row_title : str
         What the column of these is called; underscores are added if another column has that name.
+    decisions : iterable of Decision
+        What was made of each column of the file.
     """
     from pyarrow import parquet
 
     labels = labels_table(model, X, row_names, row_title)
     tables = {
+        "columns.csv": columns_table(decisions),
         "factors.csv": factors_table(model),
         "structure.csv": structure_table(model),
         "labels.csv": labels,
@@ -66,6 +91,14 @@ def write_results(folder: Path, model: "Explainer", X: Any, row_names: Any, row_
     parquet.write_table(labels, folder / "labels.parquet")
     (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
     (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
+
+
+def columns_table(decisions: Iterable[Any]) -> "pa.Table":
+    """What was made of each column of the file, and why."""
+    import pyarrow as pa
+
+    names, kinds, missing, reasons = zip(*decisions, strict=True)
+    return pa.table({"column": _text(names), "kind": kinds, "missing": missing, "why": _text(reasons)})
 
 
 def labels_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":

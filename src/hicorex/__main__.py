@@ -1,0 +1,5 @@
+"""``python -m hicorex``, the same as ``hicorex``."""
+
+from hicorex.cli import main
+
+main()

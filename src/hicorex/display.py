@@ -1,0 +1,115 @@
+"""What the command line shows on standard error: what was made of the columns, and a fit on its way."""
+
+import sys
+import time
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from hicorex.progress import Progress
+
+# Columns of which the same is said are shown together, by the names of so many.
+FEW = 4
+# Seconds between two lines where there is no terminal.
+LINE_EVERY = 30.0
+
+
+def show_decisions(decisions: Iterable[Any], notes: Iterable[str]) -> None:
+    """A table of what was made of the columns, those of which the same is said together."""
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for decision in decisions:
+        groups.setdefault((decision.kind, decision.why), []).append(decision)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, justify in (("read as", "left"), ("columns", "right"), ("names", "left"), ("missing", "right")):
+        table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("why", overflow="fold")
+    for (kind, why), own in groups.items():
+        names = ", ".join(_printable(d.name) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
+        missing = max(d.missing for d in own)
+        share = f"{'up to ' if len(own) > 1 else ''}{missing:.1%}" if missing else ""
+        table.add_row(kind, f"{len(own):,}", Text(names), share, Text(why))
+    console = Console(stderr=True, highlight=False)
+    for note in notes:
+        console.print(Text(f"Note: {note}."), soft_wrap=True)
+    console.print(table)
+    console.print()
+
+
+def _printable(name: str) -> str:
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    return shown if len(shown) <= 30 else f"{shown[:14]}\u2026{shown[-15:]}"
+
+
+class LiveProgress(Progress):
+    """Shows a fit on its way: a line for each layer that is done, and one that moves for the layer at hand."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True, highlight=False)
+        self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+        self._layer = 1
+        self._tried = ""
+        self._begun = self._shown = time.monotonic()
+        self._last = ""
+
+    def __enter__(self) -> "LiveProgress":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def layer(self, number: int) -> None:
+        """Begin to count anew."""
+        self._layer, self._tried = number, ""
+        self._begun = time.monotonic()
+        self._show(f"layer {number}: starting")
+
+    def size(self, tried: Any) -> None:
+        """Say how a size did on samples that it was not fitted to."""
+        reached = f"{tried.lower:.4g} \u00b1 {tried.lower_stderr:.2g} nats on held-out samples"
+        self._tried = f" of {tried.n_factors} factors" if tried.n_factors > 1 else " of 1 factor"
+        self._show(f"layer {self._layer}: tried a layer{self._tried}, {reached} ({self._spent()})")
+
+    def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:
+        """Say how far the fit is, and how long it may take at most."""
+        if number == 1:
+            self._begun = time.monotonic()
+        left = (time.monotonic() - self._begun) / max(number - 1, 1) * (most - number)
+        reached = f"{objective:.4f} nats" if isfinite(objective) else "..."
+        starts = f"{n_starts} start{'' if n_starts == 1 else 's'} running"
+        left_over = f", at most {_clock(left)} left" if number > 2 else ""
+        self._last = f"iteration {number}, {reached}"
+        self._show(f"layer {self._layer}: iteration {number} of at most {most}, {starts}, {reached}{left_over}")
+
+    def layer_done(self) -> None:
+        """Leave a line about the layer behind."""
+        self._print(f"layer {self._layer}: done at {self._last} ({self._spent()})")
+
+    def _spent(self) -> str:
+        return _clock(time.monotonic() - self._begun)
+
+    def _show(self, line: str) -> None:
+        if self._live is not None:
+            self._live.update(Text(line))
+        elif time.monotonic() - self._shown >= LINE_EVERY:
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        self._shown = time.monotonic()
+        if self._live is not None:
+            self._live.console.print(Text(line))
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
