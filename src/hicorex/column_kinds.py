@@ -1,0 +1,434 @@
+"""What each column of a file is: amounts, categories, an identifier, dates, or nothing to learn from."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hicorex.csv_file import BLANKS, MISSING, NUMBER
+from hicorex.exceptions import HicorexError
+
+# Whole numbers of at most so many different values are categories.
+MOST_CODES = 20
+# Texts of more different values than this are of no use as categories, however long the table.
+MOST_TEXTS = 100_000
+# Cells looked at together: their copies stay small beside the table.
+CELLS = 1 << 20
+# Rows that tell whether a long column of texts is an identifier; whole numbers are counted up to so many rows.
+SAMPLE_ROWS, COUNTED_ROWS = 20_000, 10_000
+IDENTIFIER = re.compile(r"(?:(?i:^|.*[\W_])(?i:id|index|key|nr|no|rownames?))|.*[a-z](?:I[dD]|Index|Key|Nr|No)")
+TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|[+-]\d{2}:?\d{2}))?)?"
+DATE = rf"^(\d{{1,2}}([./-])\d{{1,2}}[./-](\d{{4}}|\d{{2}})|\d{{4}}[./-]\d{{1,2}}[./-]\d{{1,2}}){TIME}$"
+LOOKS = {
+    "numbers with a per cent sign; take the sign away": r"^[+-]?[\d.,]+\s*%$",
+    "amounts with a currency sign; take the sign away": r"^[+-]?\s*[$€£¥]\s*[+-]?[\d.,']+$|^[+-]?[\d.,']+\s*[$€£¥]$",
+    "numbers with thousands separators; write them without": r"^[+-]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?$",
+    "numbers with a decimal comma; say that the decimal sign is ','": r"^[+-]?\d*,\d+$",
+    "numbers with a decimal point; say that the decimal sign is '.'": r"^[+-]?\d*\.\d+$",
+}
+
+
+@dataclass
+class Findings:
+    """One entry a column: kind is "gaussian", "categorical" or "ignored", unique tells identifiers.
+
+    changed : the columns that are to be taken instead of those of the file
+    numeric : whether a column holds numbers, which can be of any kind
+    """
+
+    kind: list[str]
+    why: list[str]
+    missing: np.ndarray
+    unique: np.ndarray
+    numeric: np.ndarray
+    changed: dict[int, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Numbers:
+    """What there is to know of columns of numbers, each entry an array with one value a column."""
+
+    missing: np.ndarray
+    whole: np.ndarray
+    different: np.ndarray  # 0: more than MOST_CODES
+    constant: np.ndarray
+    consecutive: np.ndarray
+    marked: np.ndarray | None  # the cells that hold a marker of missing values
+
+
+def numeric_markers(markers: Iterable[str]) -> np.ndarray:
+    """Those of the markers that are numbers."""
+    numbers = [marker.strip() for marker in markers if re.fullmatch(NUMBER, marker.strip())]
+    return np.array([float(number) for number in numbers])
+
+
+def examine(
+    columns: pa.Table | np.ndarray, names: list[str], missing: tuple[str, ...], decimal: str, wanted: set[int]
+) -> Findings:
+    """Decide on each column; those in `wanted` are to be used whatever they hold."""
+    n_rows, n_columns = columns.shape
+    found = Findings(
+        ["ignored"] * n_columns,
+        [""] * n_columns,
+        np.zeros(n_columns),
+        np.zeros(n_columns, bool),
+        np.zeros(n_columns, bool),
+    )
+    markers = numeric_markers(missing)
+    per = max(1, CELLS // n_rows)
+    if isinstance(columns, np.ndarray):
+        for first in range(0, n_columns, per):
+            own = list(range(first, min(first + per, n_columns)))
+            part = columns[:, first : first + per].T
+            _take_numbers(found, own, part, names, markers, columns.dtype.kind, None)
+        return found
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for at, (kind, column) in enumerate(zip(columns.schema.types, columns.columns, strict=True)):
+        groups.setdefault((str(kind), column.null_count > 0), []).append(at)
+    for own in groups.values():
+        kind = columns.schema.types[own[0]]
+        letter = "b" if pa.types.is_boolean(kind) else "i" if pa.types.is_integer(kind) else "f"
+        if letter != "f" or pa.types.is_floating(kind):
+            for first in range(0, len(own), per):
+                part = own[first : first + per]
+                _take_numbers(found, part, _matrix(columns, part), names, markers, letter, columns)
+            continue
+        for at in own:
+            _take_other(found, at, columns.column(at), names, missing, decimal, at in wanted)
+    return found
+
+
+def _matrix(table: pa.Table, own: list[int]) -> np.ndarray:
+    """Columns of one numeric type as the rows of an array, NaN where missing."""
+    table = table.select(own)
+    if pa.types.is_boolean(table.schema.types[0]):
+        table = table.cast(pa.schema([(name, pa.uint8()) for name in table.column_names]))
+    if len(own) == 1:
+        return table.column(0).to_numpy()[None]
+    batch = table.combine_chunks().to_batches()[0]
+    return batch.to_tensor(null_to_nan=batch.column(0).null_count > 0, row_major=False).to_numpy().T
+
+
+def _take_numbers(
+    found: Findings,
+    own: list[int],
+    values: np.ndarray,
+    names: list[str],
+    markers: np.ndarray,
+    kind: str,
+    table: pa.Table | None,
+) -> None:
+    n_rows, boolean, integer = values.shape[1], kind == "b", kind in "iu"
+    look = _look(values, markers[:0] if boolean else markers)
+    if look.marked is not None:
+        for row in np.flatnonzero(look.marked.any(axis=1)).tolist():
+            if table is None:
+                found.changed[own[row]] = look.marked[row]
+            else:
+                column = table.column(own[row])
+                found.changed[own[row]] = pc.if_else(pa.array(look.marked[row]), pa.scalar(None, column.type), column)
+    found.missing[own] = look.missing / n_rows
+    found.numeric[own] = True
+    told: dict[tuple, tuple[str, str, bool]] = {}
+    every = zip(
+        own,
+        (look.missing == n_rows).tolist(),
+        look.constant.tolist(),
+        look.whole.tolist(),
+        look.different.tolist(),
+        look.consecutive.tolist(),
+        strict=True,
+    )
+    for row, (at, *key) in enumerate(every):
+        if integer and key[2] and key[3] in (0, n_rows) and IDENTIFIER.fullmatch(names[at]):
+            key.append(key[3] == n_rows or np.unique(values[row]).size == n_rows)
+        answer = told.get(tuple(key))
+        if answer is None:
+            answer = told[tuple(key)] = _tell(*key, integer=integer, boolean=boolean)
+        found.kind[at], found.why[at], found.unique[at] = answer
+
+
+def _tell(
+    empty: bool,
+    constant: bool,
+    whole: bool,
+    different: int,
+    consecutive: bool,
+    unique: bool = False,
+    integer: bool = True,
+    boolean: bool = False,
+) -> tuple[str, str, bool]:
+    if empty:
+        return "ignored", "empty", False
+    if constant:
+        return "ignored", "constant", False
+    if boolean:
+        return "categorical", "true or false", False
+    if consecutive and integer:
+        return "ignored", "an identifier: the number of the row", True
+    if unique and integer:
+        return "ignored", "an identifier: every row has another value", True
+    if not whole:
+        return "gaussian", "numbers", False
+    if 0 < different <= MOST_CODES:
+        return "categorical", f"whole numbers, {different} different", False
+    count = str(different) if different else f"more than {MOST_CODES}"
+    return "gaussian", f"whole numbers, {count} different: read as amounts", False
+
+
+def _look(values: np.ndarray, markers: np.ndarray) -> _Numbers:
+    n_rows = values.shape[1]
+    if values.dtype == np.float16:
+        values = values.astype(np.float32)
+    if values.dtype.kind == "b":
+        values = values.astype(np.uint8)
+    marked = None
+    for marker in markers:
+        hit = values == marker
+        if hit.any():
+            marked = hit if marked is None else marked | hit
+    if marked is not None:
+        values = np.where(marked, np.nan, values)
+    floats = values.dtype.kind == "f"
+    if floats:
+        missing = np.count_nonzero(np.isnan(values), axis=1)
+        low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+        whole = np.isfinite(low) & np.isfinite(high) & _all_whole(values[:, :256])
+        whole[whole] = _all_whole(values[whole])
+    else:
+        missing = np.zeros(len(values), np.intp)
+        low, high = values.min(axis=1), values.max(axis=1)
+        whole = np.ones(len(values), bool)
+    span = np.zeros(len(values))
+    span[whole] = high[whole].astype(float) - low[whole].astype(float)
+    different = np.zeros(len(values), np.int64)
+    narrow = whole & (span < 64)
+    if narrow.any():
+        offset = values[narrow] - low[narrow, None]
+        if floats:
+            np.nan_to_num(offset, copy=False)
+        bits = np.bitwise_or.reduce(np.uint64(1) << offset.astype(np.uint64), axis=1)
+        different[narrow] = np.bitwise_count(bits)
+    broad = np.flatnonzero(whole & ~narrow)
+    if n_rows <= COUNTED_ROWS and broad.size:
+        different[broad] = _count_different(values[broad])
+    else:
+        for row in broad.tolist():
+            different[row] = _count_long(values[row], low[row], span[row])
+    # Four rows can be in order by chance.
+    consecutive = whole & (missing == 0) & (span == max(n_rows - 1, 4)) & ((low == 0) | (low == 1))
+    for row in np.flatnonzero(consecutive):
+        consecutive[row] = np.array_equal(values[row], np.arange(n_rows) + int(low[row]))
+    return _Numbers(missing, whole, different, low == high, consecutive, marked)
+
+
+def _all_whole(values: np.ndarray) -> np.ndarray:
+    return ((values == np.rint(values)) | np.isnan(values)).all(axis=1)
+
+
+def _count_different(values: np.ndarray) -> np.ndarray:
+    ordered = np.sort(values, axis=1)
+    return 1 + np.count_nonzero(ordered[:, 1:] > ordered[:, :-1], axis=1)
+
+
+def _count_long(values: np.ndarray, low: Any, span: float) -> int:
+    """The number of different values of a long column, 0 if there are more than MOST_CODES and counting is slow."""
+    if values.dtype.kind == "f":
+        values = values[~np.isnan(values)]
+    if span < 1 << 16:
+        return int(np.count_nonzero(np.bincount((values - low).astype(np.int64))))
+    if np.unique(values[:1000]).size > MOST_CODES:
+        return 0
+    return int(np.unique(values).size)
+
+
+def _take_other(
+    found: Findings,
+    at: int,
+    column: pa.ChunkedArray,
+    names: list[str],
+    missing: tuple[str, ...],
+    decimal: str,
+    wanted: bool,
+) -> None:
+    kind, n_rows = column.type, len(column)
+    if pa.types.is_decimal(kind):
+        _take_single(found, at, column.cast(pa.float64()), names, missing)
+        return
+    if pa.types.is_dictionary(kind) and not is_text(kind):
+        # Categories that are numbers are categories still.
+        column = pa.chunked_array([pc.cast(chunk, kind.value_type) for chunk in column.chunks])
+        alone = examine(pa.table([column], names=[names[at]]), [names[at]], missing, decimal, {0} if wanted else set())
+        for part in ("why", "missing", "unique", "numeric"):
+            getattr(found, part)[at] = getattr(alone, part)[0]
+        found.kind[at] = alone.kind[0].replace("gaussian", "categorical")
+        found.changed[at] = alone.changed.get(0, column)
+        return
+    found.missing[at] = column.null_count / n_rows
+    if pa.types.is_null(kind) or column.null_count == n_rows:
+        found.why[at] = "empty"
+    elif pa.types.is_temporal(kind):
+        found.why[at] = "dates" if not pa.types.is_time(kind) and not pa.types.is_duration(kind) else "times"
+        found.unique[at] = column.null_count == 0 and pc.count_distinct(column).as_py() == n_rows
+        if wanted:
+            found.changed[at] = column.cast(pa.string()).dictionary_encode()
+            found.kind[at] = "categorical"
+    elif not is_text(kind):
+        found.why[at] = f"values of type {kind}: give each value a column of its own"
+        if wanted:
+            raise HicorexError(f"Column {names[at]!r} holds values of type {kind}; leave it out.")
+    else:
+        _take_text(found, at, column, names, missing, decimal, wanted)
+
+
+def _take_single(
+    found: Findings, at: int, numbers: pa.ChunkedArray, names: list[str], missing: tuple[str, ...]
+) -> None:
+    """Decide on a column that was turned into numbers."""
+    table = pa.table([numbers], names=[names[at]])
+    alone = examine(table, [names[at]], missing, ".", set())
+    found.kind[at], found.why[at], found.missing[at] = alone.kind[0], alone.why[0], alone.missing[0]
+    found.unique[at], found.numeric[at] = alone.unique[0], True
+    found.changed[at] = alone.changed.get(0, numbers)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds text, as it is or as a dictionary."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def tidy_text(column: pa.ChunkedArray, missing: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, pa.Array]:
+    """A column of text as codes (-1: missing), how often each occurs, and the different texts, trimmed."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0)
+    given = whole.dictionary.cast(pa.string())
+    codes = whole.indices
+    codes = codes.fill_null(-1).to_numpy() if codes.null_count else codes.to_numpy()
+    texts = pc.utf8_trim(given, BLANKS)
+    gone = pc.is_in(texts, pa.array([*MISSING, *missing])).to_numpy(zero_copy_only=False)
+    markers = numeric_markers(missing)
+    if markers.size:
+        number = pc.match_substring_regex(texts, f"^{NUMBER}$").to_numpy(zero_copy_only=False)
+        gone[number] |= np.isin(to_floats(texts.filter(pa.array(number))), markers)
+    counts = np.bincount(codes + 1, minlength=len(given) + 1)[1:]
+    gone |= counts == 0
+    if gone.any() or given.null_count or not texts.equals(given):
+        kept = pc.unique(texts.filter(pa.array(~gone))).drop_null()
+        place = pc.index_in(texts, kept).fill_null(-1).to_numpy().astype(np.int32)
+        place[gone] = -1
+        codes = np.where(codes >= 0, place[codes], np.int32(-1))
+        counts = np.bincount(codes + 1, minlength=len(kept) + 1)[1:]
+        texts = kept
+    return codes, counts, texts
+
+
+def from_codes(codes: np.ndarray, values: pa.Array) -> pa.Array:
+    """The dictionary column of some codes, -1 for missing."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=codes < 0), values)
+
+
+def to_floats(texts: pa.Array, decimal: str = ".") -> np.ndarray:
+    """Texts that are known to be numbers as numbers."""
+    texts = pc.replace_substring(pc.utf8_ltrim(texts, "+"), decimal, ".")
+    return texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def numbers_in(texts: pa.Array, decimal: str) -> np.ndarray:
+    """Which texts are numbers; looked at no further once more than three of the first are none."""
+    pattern = f"^{NUMBER}$".replace(r"\.", re.escape(decimal))
+    first = pc.match_substring_regex(texts[:200], pattern).to_numpy(zero_copy_only=False)
+    if np.count_nonzero(~first) > 3:
+        return np.zeros(len(texts), bool)
+    return pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
+
+
+def numbers_of(codes: np.ndarray, texts: pa.Array, number: np.ndarray, decimal: str) -> pa.ChunkedArray:
+    """A column of text as numbers, whole ones if all are; texts that are none are missing."""
+    values = np.zeros(len(texts) + 1)
+    values[:-1][number] = to_floats(texts.filter(pa.array(number)), decimal)
+    absent = ~np.append(number, False)[codes]
+    whole = bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
+    digits = whole and pc.all(pc.match_substring_regex(texts.filter(pa.array(number)), r"^[+-]?\d+$")).as_py()
+    return pa.chunked_array([pa.array(values[codes].astype(np.int64) if digits else values[codes], mask=absent)])
+
+
+def _take_text(
+    found: Findings,
+    at: int,
+    column: pa.ChunkedArray,
+    names: list[str],
+    missing: tuple[str, ...],
+    decimal: str,
+    wanted: bool,
+) -> None:
+    n_rows = len(column)
+    if n_rows > 5 * SAMPLE_ROWS and not wanted and not pa.types.is_dictionary(column.type):
+        rows = np.sort(np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False))
+        sample = pc.utf8_trim(column.take(pa.array(rows)), BLANKS).drop_null()
+        texts = sample.combine_chunks()
+        alone = len(texts) > SAMPLE_ROWS // 2 and len(pc.unique(texts)) == len(texts)
+        if alone and not numbers_in(texts, decimal).any():
+            found.why[at] = f"an identifier: {len(texts)} rows looked at, each with another value"
+            if _all_match(texts, DATE):
+                found.why[at] = "dates"
+            found.why[at] += _looks_like(texts, np.ones(len(texts)), decimal)
+            found.unique[at] = column.null_count == 0
+            return
+    codes, counts, texts = tidy_text(column, missing)
+    present, different = int(counts.sum()), len(texts)
+    found.missing[at] = 1 - present / n_rows
+    if present == 0:
+        found.why[at] = "empty"
+        return
+    number = numbers_in(texts, decimal)
+    share = counts[number].sum() / present
+    others = texts.filter(pa.array(~number)).to_pylist() if share >= 0.9 else []
+    if share >= 0.9 and len(others) <= 3:
+        _take_single(found, at, numbers_of(codes, texts, number, decimal), names, missing)
+        if others:
+            shown = ", ".join(map(repr, others))
+            found.why[at] += f"; {shown} read as missing: say --missing {' --missing '.join(map(repr, others))}"
+        return
+    found.unique[at] = present == different == n_rows
+    column = found.changed[at] = from_codes(codes, texts)
+    if _all_match(texts, DATE):
+        found.why[at] = "dates"
+    elif different == 1:
+        found.why[at] = "constant"
+    elif different <= min(max(MOST_CODES, n_rows / 2), MOST_TEXTS):
+        found.kind[at], found.why[at] = "categorical", f"text, {different} different"
+    elif found.unique[at]:
+        found.why[at] = "an identifier: every row has another value"
+    elif different <= n_rows / 2:
+        found.why[at] = f"text, {different} different: too many for categories"
+    else:
+        found.why[at] = "nearly every row has a text of its own"
+    found.why[at] += _looks_like(texts, counts, decimal)
+    if wanted:
+        found.kind[at] = "categorical"
+
+
+def _all_match(texts: pa.Array, pattern: str) -> bool:
+    match: Callable = pc.match_substring_regex
+    return pc.all(match(texts[:50], pattern)).as_py() and pc.all(match(texts, pattern)).as_py()
+
+
+def _looks_like(texts: pa.Array, counts: np.ndarray, decimal: str) -> str:
+    """What at least nine in ten of the texts look like; of many different ones the first are enough."""
+    texts, counts = texts[:1000], counts[:1000]
+    for what, pattern in LOOKS.items():
+        if what.endswith(f"{decimal!r}"):
+            continue
+        like = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
+        if counts[like].sum() >= 0.9 * counts.sum():
+            return f"; looks like {what}"
+    return ""

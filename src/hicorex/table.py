@@ -1,0 +1,398 @@
+"""From files to typed columns: which columns are used, of what kind they are, and what the rows are called."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hicorex.column_kinds import Findings, examine, from_codes, is_text, numbers_of, numeric_markers, tidy_text
+from hicorex.csv_file import FALSE, NUMBER, TRUE, Raw
+from hicorex.exceptions import HicorexError
+from hicorex.table_files import read_raw
+
+KINDS = ("gaussian", "rank", "categorical")
+EXPECTED = ("number", "whole number", "text", "boolean")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read: what must be the same for new samples too.
+
+    What is None is found out.
+
+    Parameters
+    ----------
+    delimiter, decimal, encoding, header :
+        How a table is written as text: the sign between fields, the decimal sign ("." or ","), the encoding,
+        and whether the first line holds the names of columns.
+    missing :
+        Further markers of missing values, compared as text and as numbers.
+    row_names : the column with the names of rows
+    use, exclude : names of columns, or patterns with * and ?; all are used if `use` is empty
+    kinds : a kind ("gaussian", "rank" or "categorical") for names or patterns; a name goes before a pattern
+    weights : a column of numbers that holds the weights of samples
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    missing: tuple[str, ...] = ()
+    row_names: str | None = None
+    use: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    weights: str | None = None
+
+
+class Decision(NamedTuple):
+    """What was made of a column.
+
+    kind : "gaussian", "rank", "categorical", "row names", "weights" or "ignored"
+    missing : share of the rows in which the column has no value
+    why : the reason, for people
+    """
+
+    name: str
+    kind: str
+    missing: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file that are used, and what was decided.
+
+    frame : pyarrow.Table, or array of shape (n_samples, n_columns) if the file holds one
+    names, kinds : one for each column of the frame
+    row_title : the name of the column with the names of rows, "row" if there is none
+    weight : (n_samples,), or None
+    decisions : one for each column of the file
+    notes : what was decided on the file as a whole
+    """
+
+    frame: Any
+    names: list[str]
+    kinds: list[str]
+    row_title: str
+    weight: np.ndarray | None
+    decisions: tuple[Decision, ...]
+    notes: tuple[str, ...]
+    row_column: Any = field(repr=False, default=None)
+
+    @cached_property
+    def row_names(self) -> np.ndarray:
+        """What the rows are called, as text or whole numbers: 1, 2, ... if no column tells."""
+        column = self.row_column
+        if column is None:
+            return np.arange(1, self.frame.shape[0] + 1)
+        if isinstance(column, np.ndarray):
+            return column if column.dtype.kind in "iu" else column.astype(str)
+        if pa.types.is_integer(column.type) and not column.null_count:
+            return column.to_numpy()
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if not is_text(column.type):
+            column = column.cast(pa.string())
+        return pc.fill_null(column, "").to_numpy(zero_copy_only=False).astype(str)
+
+
+def read_table(source: str | Path | BinaryIO, reading: Reading = Reading()) -> Table:  # noqa: B008
+    """Read a file, decide on its columns and keep those that a model can learn from."""
+    raw = _read(source, reading)
+    n_rows, n_columns = raw.columns.shape
+    chosen = _Names(raw.names)
+    wanted, named = _wanted(reading, chosen)
+    row_names = raw.row_names if reading.row_names is None else chosen.one(reading.row_names, "row_names")
+    weights = None if reading.weights is None else chosen.one(reading.weights, "weights")
+    used = chosen.match(reading.use, "use") if reading.use else set(range(n_columns))
+    excluded = chosen.match(reading.exclude, "exclude")
+    found = examine(raw.columns, raw.names, reading.missing, raw.decimal, named)
+    if row_names is None and 0 not in excluded | named | {weights} and found.unique[0]:
+        row_names = 0
+    columns = _changed(raw.columns, found)
+    kinds, why = found.kind, found.why
+    for at, kind in wanted.items():
+        if why[at] in ("empty", "constant") or (kinds[at] == "ignored" and at not in named):
+            continue
+        if kind != "categorical" and not found.numeric[at]:
+            raise HicorexError(
+                f"Column {raw.names[at]!r} holds {'dates' if why[at] == 'dates' else 'text'} and cannot be {kind}; "
+                "make it categorical or leave it out."
+            )
+        kinds[at], why[at] = kind, f"as asked for: {why[at]}"
+    for at in sorted(excluded | set(range(n_columns)) - used if excluded or reading.use else ()):
+        kinds[at], why[at] = "ignored", "excluded" if at in excluded else "not among those to be used"
+    if row_names is not None:
+        kinds[row_names] = "row names"
+        if reading.row_names is not None:
+            why[row_names] = "asked for"
+        elif raw.row_names is not None:
+            why[row_names] = "marked as such by the file"
+        elif why[row_names].startswith(("text", "not among")):
+            why[row_names] = "an identifier: every row has another value"
+    if weights is not None:
+        kinds[weights], why[weights] = "weights", "asked for"
+    decisions = tuple(map(Decision, raw.names, kinds, found.missing.tolist(), why))
+    kept = [at for at, kind in enumerate(kinds) if kind in KINDS]
+    if not kept:
+        raise HicorexError(f"{_name(source)} has no column to learn from: {_summary(decisions, n_rows)}.")
+    weight = None if weights is None else _weight(_column(columns, weights), raw.names[weights])
+    return _table(raw, columns, kept, [kinds[at] for at in kept], row_names, weight, decisions)
+
+
+def read_new(source: str | Path | BinaryIO, reading: Reading, expected: Mapping[str, str]) -> Table:
+    """New samples for a fitted model.
+
+    Parameters
+    ----------
+    expected :
+        For each column that the model knows, in its order, "number", "whole number", "text" or "boolean".
+
+    Other columns are ignored; a column that lacks, or a value of another type, is an error that names it.
+    """
+    unknown = set(expected.values()) - set(EXPECTED)
+    if unknown:
+        raise HicorexError(f"expected names the type {min(unknown)!r}; use one of {', '.join(EXPECTED)}.")
+    raw = _read(source, reading, [name for name, what in expected.items() if what == "text"])
+    chosen = _Names(raw.names)
+    lacking = [name for name in expected if name not in chosen.index]
+    if lacking:
+        others = f" and {len(lacking) - 1} others" if len(lacking) > 1 else ""
+        raise HicorexError(
+            f"{_name(source)} lacks the column {lacking[0]!r}{others} that the model knows{chosen.closest(lacking[0])}."
+        )
+    order = [chosen.index[name] for name in expected]
+    known = set(order)
+    weights = chosen.index.get(reading.weights) if reading.weights is not None else None
+    row_names = raw.row_names if reading.row_names is None else chosen.one(reading.row_names, "row_names")
+    if row_names is None and not {0} & (known | {weights}):
+        first = raw.columns[:, :1] if isinstance(raw.columns, np.ndarray) else raw.columns.select([0])
+        if examine(first, raw.names[:1], reading.missing, raw.decimal, set()).unique[0] or len(first) == 1:
+            row_names = 0
+    columns = raw.columns
+    share = np.zeros(len(raw.names))
+    if isinstance(columns, np.ndarray) and set(expected.values()) != {"number"}:
+        columns = pa.table(list(columns.T), names=raw.names)
+    if isinstance(columns, np.ndarray):
+        found = examine(columns, raw.names, reading.missing, raw.decimal, set())
+        share, columns = found.missing, _changed(columns, found)
+    else:
+        given = columns.columns
+        for at, (name, what) in zip(order, expected.items(), strict=True):
+            given[at] = bring(given[at], what, f"{_name(source)}, column {name!r}", reading.missing, raw.decimal)
+            share[at] = _gaps(given[at]) / columns.num_rows
+        columns = pa.table(given, names=raw.names)
+    asked, _ = _wanted(reading, chosen, strict=False)
+    kinds = [
+        asked.get(at, "gaussian" if what == "number" else "categorical")
+        for at, what in zip(order, expected.values(), strict=True)
+    ]
+    told = dict(zip(order, kinds, strict=True))
+    decisions = []
+    for at, name in enumerate(raw.names):
+        if at in told:
+            decisions.append(Decision(name, told[at], float(share[at]), expected[name]))
+        elif at in (row_names, weights):
+            decisions.append(Decision(name, "row names" if at == row_names else "weights", 0.0, "not in the model"))
+        else:
+            decisions.append(Decision(name, "ignored", float(share[at]), "not in the model"))
+    weight = None if weights is None else _weight(_column(columns, weights), raw.names[weights])
+    return _table(raw, columns, order, kinds, row_names, weight, tuple(decisions))
+
+
+def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...], decimal: str) -> Any:
+    """A column as the type that a model expects."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not is_text(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_decimal(kind):
+        column, kind = column.cast(pa.float64()), pa.float64()
+    if what == "text":
+        if not is_text(kind):
+            column = column.cast(pa.string())
+        codes, _, texts = tidy_text(column, missing)
+        return from_codes(codes, texts)
+    if is_text(kind):
+        codes, _, texts = tidy_text(column, missing)
+        if what == "boolean":
+            return _booleans(codes, texts, name)
+        number = pc.match_substring_regex(texts, f"^{NUMBER}$".replace(r"\.", re.escape(decimal)))
+        number = number.to_numpy(zero_copy_only=False)
+        # Signs such as "?" and "-" alone stand for missing numbers.
+        bare = pc.match_substring_regex(texts, r"^[^\pL\pN]*$").to_numpy(zero_copy_only=False)
+        if not (number | bare).all():
+            raise _strange(texts[int((number | bare).argmin())], what, name)
+        column = numbers_of(codes, texts, number, decimal)
+        kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast({"number": pa.float64(), "whole number": pa.int64(), "boolean": pa.bool_()}[what])
+    if what == "boolean":
+        if pa.types.is_boolean(kind):
+            return column
+        numbers = column.cast(pa.float64())
+        odd = pc.invert(pc.is_in(numbers, pa.array([0.0, 1.0, None])))
+        if pc.any(odd).as_py():
+            raise _strange(column.filter(odd)[0], what, name)
+        return numbers.cast(pa.bool_())
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise _strange(column.drop_null()[0], what, name) if column.null_count < len(column) else HicorexError(name)
+    for marker in numeric_markers(missing):
+        hit = pc.equal(column.cast(pa.float64()), marker)
+        if pc.any(hit).as_py():
+            column = pc.if_else(hit, pa.scalar(None, kind), column)
+    if what == "number" or pa.types.is_integer(kind):
+        return column if pa.types.is_floating(kind) == (what == "number") else column.cast(pa.float64())
+    column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    odd = pc.not_equal(column, pc.round(column))
+    if pc.any(odd).as_py():
+        raise _strange(column.filter(odd)[0], what, name)
+    return column.cast(pa.int64())
+
+
+def _booleans(codes: np.ndarray, texts: pa.Array, name: str) -> pa.Array:
+    values = []
+    for text in texts.to_pylist():
+        if text not in (*TRUE, *FALSE, "1", "0"):
+            raise _strange(text, "boolean", name)
+        values.append(text in (*TRUE, "1"))
+    return pa.array(np.array([*values, False])[codes], mask=codes < 0)
+
+
+def _strange(value: Any, what: str, name: str) -> HicorexError:
+    value = value.as_py() if isinstance(value, pa.Scalar) else value
+    article = {"number": "a number", "whole number": "a whole number"}.get(what, "true or false")
+    return HicorexError(
+        f"{name}: {value!r} is not {article}, which the model expects; correct it, or say that it is a missing value."
+    )
+
+
+class _Names:
+    """The names of columns, looked up by name or pattern."""
+
+    def __init__(self, names: list[str]):
+        self.names = names
+        self.index = {name: at for at, name in enumerate(names)}
+
+    def one(self, name: str, option: str) -> int:
+        if name not in self.index:
+            raise HicorexError(f"{option} names column {name!r}, which the file does not have{self.closest(name)}.")
+        return self.index[name]
+
+    def match(self, patterns: Iterable[str], option: str, strict: bool = True) -> set[int]:
+        found: set[int] = set()
+        for pattern in patterns:
+            own = {self.index[pattern]} if pattern in self.index else set()
+            if not own and re.search(r"[*?]", pattern):
+                like = re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+                own = {at for name, at in self.index.items() if like.fullmatch(name)}
+            if not own and strict:
+                raise HicorexError(
+                    f"{option} names column {pattern!r}, which the file does not have{self.closest(pattern)}."
+                )
+            found |= own
+        return found
+
+    def closest(self, name: str) -> str:
+        close = difflib.get_close_matches(name, self.names, 3, 0.5)
+        if not close:
+            close = self.names[:3]
+            return f"; it has {', '.join(map(repr, close))}{', ...' if len(self.names) > 3 else ''}"
+        return f"; the closest it has: {', '.join(map(repr, close))}"
+
+
+def _read(source: str | Path | BinaryIO, reading: Reading, texts: Iterable[str] = ()) -> Raw:
+    return read_raw(
+        source,
+        list(texts),
+        delimiter=reading.delimiter,
+        decimal=reading.decimal,
+        encoding=reading.encoding,
+        header=reading.header,
+        missing=tuple(reading.missing),
+    )
+
+
+def _wanted(reading: Reading, chosen: _Names, strict: bool = True) -> tuple[dict[int, str], set[int]]:
+    """The kinds that are asked for, and the columns for which it is by name."""
+    kinds: dict[int, str] = {}
+    for plain in (False, True):
+        for pattern, kind in reading.kinds.items():
+            if kind not in KINDS:
+                raise HicorexError(f"kinds gives {pattern!r} the kind {kind!r}; use one of {', '.join(KINDS)}.")
+            if (pattern in chosen.index) == plain:
+                kinds.update(dict.fromkeys(chosen.match([pattern], "kinds", strict), kind))
+    return kinds, {chosen.index[name] for name in reading.kinds if name in chosen.index}
+
+
+def _changed(columns: Any, found: Findings) -> Any:
+    """The columns with those that were decided to be read otherwise."""
+    if not found.changed:
+        return columns
+    if isinstance(columns, np.ndarray):
+        columns = columns.astype(np.result_type(columns, np.float16), copy=True)
+        for at, marked in found.changed.items():
+            columns[marked, at] = np.nan
+        return columns
+    own = columns.columns
+    for at, column in found.changed.items():
+        own[at] = column
+    return pa.table(own, names=columns.column_names)
+
+
+def _column(columns: Any, at: int) -> Any:
+    return columns[:, at] if isinstance(columns, np.ndarray) else columns.column(at)
+
+
+def _gaps(column: Any) -> int:
+    nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
+    return column.null_count + (nan or 0)
+
+
+def _weight(column: Any, name: str) -> np.ndarray:
+    if not isinstance(column, np.ndarray):
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            raise HicorexError(f"weights names column {name!r}, which does not hold numbers; give one that does.")
+        column = column.to_numpy()
+    weight = np.array(column, float)
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        raise HicorexError(f"Column {name!r} has weights that are missing, negative or all zero; give positive ones.")
+    return weight
+
+
+def _table(
+    raw: Raw,
+    columns: Any,
+    kept: list[int],
+    kinds: list[str],
+    row_names: int | None,
+    weight: np.ndarray | None,
+    decisions: tuple[Decision, ...],
+) -> Table:
+    array = isinstance(columns, np.ndarray)
+    frame = columns if kept == list(range(len(raw.names))) else columns[:, kept] if array else columns.select(kept)
+    names = [raw.names[at] for at in kept]
+    # Names of rows are what the file says, not what was made of them as a variable.
+    rows = None if row_names is None else _column(raw.columns, row_names)
+    title = "row" if row_names is None or raw.row_names == row_names else raw.names[row_names]
+    return Table(frame, names, kinds, title, weight, decisions, raw.notes, rows)
+
+
+def _summary(decisions: tuple[Decision, ...], n_rows: int) -> str:
+    if n_rows == 1:
+        return "it has one row, and at least two are needed"
+    shown = "; ".join(f"{d.name!r}: {d.kind}, {d.why}" for d in decisions[:3])
+    return shown + (f"; and {len(decisions) - 3} more" if len(decisions) > 3 else "")
+
+
+def _name(source: Any) -> str:
+    if str(source) == "-":
+        return "standard input"
+    return str(source) if isinstance(source, str | Path) else str(getattr(source, "name", "the file"))
