@@ -232,7 +232,7 @@ def test_rows_are_called_by_whatever_they_have(overlapping, names, expected):
 
 def test_the_folder_holds_every_result(hostile, tmp_path):
     model, table = hostile
-    write_results(tmp_path, model, table, table.index, "row")
+    write_results(tmp_path, model, table, table.index, "row", [Decision("a", "ignored", 0.5, "why, oh")])
     assert {path.name for path in tmp_path.iterdir()} == set(NAMES) - {"model.hicorex"}
     labels = labels_table(model, table, table.index, "row")
     assert pa.parquet.read_table(tmp_path / "labels.parquet") == labels

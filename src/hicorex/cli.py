@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Find the hidden factors that explain why the columns of a table depend on each other.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -168,7 +167,8 @@ def fit(
     model.set_params(marginals=table.kinds)
     path = checkpoint or Path(f"{out}.checkpoint")
     _fit(model, table, path, checkpoint_every, show)
-    model._reading = {"missing": list(missing or ()), "row_names": table.row_title}
+    titles = [decision.name for decision in table.decisions if decision.kind == "row names"]
+    model._reading = {"missing": list(missing or ()), "row_names": titles[0] if titles else None}
     write_folder(out, model, table, replaced)
     if checkpoint is None:
         path.unlink(missing_ok=True)
@@ -309,7 +309,7 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _terminate)
     code = 2
     try:
-        code = app(standalone_mode=False) or 0
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -336,7 +336,7 @@ def _terminate(*_: Any) -> NoReturn:
 def _tell(error: Exception) -> int:
     """One line about an error, and the exit code."""
     if hasattr(error, "format_message"):  # of the options
-        line, code = f"{_line(error.format_message())} See hicorex --help.", 2
+        line, code = f"{_line(error.format_message()).rstrip('.')}; see hicorex --help.", 2
     elif isinstance(error, HicorexError | ValueError):
         line, code = _line(error), 2
     elif isinstance(error, OSError):
@@ -445,9 +445,8 @@ def _new(model: str, data: str, threads: int | None, **given: Any) -> tuple["Exp
         layer.set_params(n_jobs=threads)
     known = getattr(fitted, "_reading", {})
     missing = tuple(given.pop("missing") or known.get("missing", ()))
-    row_names = given.pop("row_names") or known.get("row_names")
-    reading = Reading(missing=missing, row_names=row_names, **given)
-    return fitted, read_new(data, reading, fitted._expected())
+    reading = Reading(missing=missing, **given)
+    return fitted, read_new(data, reading, fitted._expected(), usual_row_names=known.get("row_names"))
 
 
 def _load(model: str) -> "Explainer":

@@ -387,9 +387,7 @@ def _is_header(rows: list[list[str]], decimal: str, missing: set[str]) -> bool:
     return named or not fraction
 
 
-def _name_fields(
-    rows: list[list[str]], widths: list[int], header: bool, delimiter: str
-) -> tuple[list[str], list[str]]:
+def _name_fields(rows: list[list[str]], widths: list[int], header: bool, delimiter: str) -> tuple[list[str], list[str]]:
     if not header:
         return [f"x{at}" for at in range(len(rows[0]))], ["no header: columns are called x0, x1, ..."]
     given = list(rows[0])

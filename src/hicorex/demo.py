@@ -69,7 +69,7 @@ def breast_cancer(out: Path) -> None:
     data = load_breast_cancer()
     diagnosis = data.target_names[data.target]
     file = out / "breast_cancer.csv"
-    table = _as_file(file, data.data, data.feature_names, {"diagnosis": diagnosis}, Reading(exclude=("diagnosis",)))
+    table = _as_file(file, data.data, data.feature_names, {"diagnosis": diagnosis}, ("diagnosis",))
     print(f"Breast cancer: {len(table.names)} measurements of the cell nuclei of {len(diagnosis)} patients")
     print(f"the same as: hicorex fit {file} --exclude diagnosis --out {out / 'breast_cancer'}\n")
     model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
@@ -89,13 +89,13 @@ def max_agreement(labels: np.ndarray, factors: np.ndarray) -> list[float]:
 
 
 def _as_file(
-    path: Path, X: np.ndarray, names: Any = None, more: dict[str, Any] | None = None, reading: Reading = Reading()
+    path: Path, X: np.ndarray, names: Any = None, more: dict[str, Any] | None = None, exclude: tuple = ()
 ) -> Table:
     """The table as somebody would have it, in a file, and read from there."""
     names = [f"v{i}" for i in range(X.shape[1])] if names is None else names
     with whole_file(path) as file:
         write_csv(pa.table((more or {}) | dict(zip(map(str, names), X.T, strict=True))), file)
-    return read_table(path, reading)
+    return read_table(path, Reading(exclude=exclude))
 
 
 def main(out: Path) -> None:

@@ -1,5 +1,6 @@
 """What the command line shows on standard error: what was made of the columns, and a fit on its way."""
 
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from hicorex.progress import Progress
 
 # Columns of which the same is said are shown together, by the names of so many.
 FEW = 4
+NUMBER = re.compile(r"\d+")
 # Seconds between two lines where there is no terminal.
 LINE_EVERY = 30.0
 
@@ -23,21 +25,28 @@ def show_decisions(decisions: Iterable[Any], notes: Iterable[str]) -> None:
     """A table of what was made of the columns, those of which the same is said together."""
     groups: dict[tuple[str, str], list[Any]] = {}
     for decision in decisions:
-        groups.setdefault((decision.kind, decision.why), []).append(decision)
+        groups.setdefault((decision.kind, NUMBER.sub("#", decision.why)), []).append(decision)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, justify in (("read as", "left"), ("columns", "right"), ("names", "left"), ("missing", "right")):
         table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
     table.add_column("why", overflow="fold")
-    for (kind, why), own in groups.items():
+    for (kind, _), own in groups.items():
         names = ", ".join(_printable(d.name) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
         missing = max(d.missing for d in own)
         share = f"{'up to ' if len(own) > 1 else ''}{missing:.1%}" if missing else ""
-        table.add_row(kind, f"{len(own):,}", Text(names), share, Text(why))
+        table.add_row(kind, f"{len(own):,}", Text(names), share, Text(_together([d.why for d in own])))
     console = Console(stderr=True, highlight=False)
     for note in notes:
         console.print(Text(f"Note: {note}."), soft_wrap=True)
     console.print(table)
     console.print()
+
+
+def _together(reasons: list[str]) -> str:
+    """Reasons that differ in their numbers alone as one, with the least and the largest of each."""
+    numbers = zip(*(map(int, NUMBER.findall(why)) for why in reasons), strict=True)
+    ranges = (f"{min(own)}" if min(own) == max(own) else f"{min(own)} to {max(own)}" for own in numbers)
+    return NUMBER.sub(lambda _: next(ranges), reasons[0])
 
 
 def _printable(name: str) -> str:

@@ -148,7 +148,9 @@ def read_table(source: str | Path | BinaryIO, reading: Reading = Reading()) -> T
     return _table(raw, columns, kept, [kinds[at] for at in kept], row_names, weight, decisions)
 
 
-def read_new(source: str | Path | BinaryIO, reading: Reading, expected: Mapping[str, str]) -> Table:
+def read_new(
+    source: str | Path | BinaryIO, reading: Reading, expected: Mapping[str, str], usual_row_names: str | None = None
+) -> Table:
     """New samples for a fitted model.
 
     Parameters

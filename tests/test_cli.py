@@ -1,0 +1,420 @@
+"""The command line, as somebody at a terminal meets it."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.metrics import adjusted_rand_score
+
+import hicorex
+from hicorex import cli
+from hicorex.datasets import make_latent_tree
+from hicorex.results import NAMES
+
+WINE = load_wine(as_frame=True).data
+COMMANDS = ("fit", "transform", "score", "describe", "demo")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Give a command in a folder of its own; what comes back has out, err and code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", None)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def give(*words, stdin=b""):
+        monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
+        monkeypatch.setattr(cli._Settings, "debug", False)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        printed = capsys.readouterr()
+        return SimpleNamespace(out=printed.out, err=printed.err, code=end.value.code)
+
+    yield give
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def wine(run, tmp_path):
+    """A table in a file, and a model of it."""
+    WINE.to_csv(tmp_path / "wine.csv", index=False)
+    done = run("fit", "wine.csv", "--layers", "3,1", "--states", "3", "--out", "wine-results")
+    assert done.code == 0, done.err
+    return done
+
+
+def test_help_comes_at_once():
+    def seconds():
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "hicorex", "--help"], check=True, capture_output=True)
+        return time.perf_counter() - begun
+
+    assert min(seconds() for _ in range(5)) < 0.5
+    code = (
+        "import sys, hicorex.cli; print(sorted({'sklearn', 'numba', 'pyarrow', 'scipy', 'numpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_help_version_and_completion(run):
+    assert "Commands:" in run("--help").out
+    assert run().out == run("--help").out
+    assert run("--version").out == f"{hicorex.__version__}\n"
+    for command in COMMANDS:
+        assert command in run("--help").out
+        assert run(command, "--help").code == 0
+    environment = os.environ | {"_HICOREX_COMPLETE": "complete_bash", "COMP_WORDS": "hicorex tr", "COMP_CWORD": "1"}
+    code = "import sys; sys.argv[0] = 'hicorex'; from hicorex.cli import main; main()"
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert found.stdout.split() == ["transform"]
+
+
+def test_examples_of_the_help_work(run, tmp_path):
+    WINE.to_csv(tmp_path / "wine.csv", index=False)
+    for command in COMMANDS[:-1]:  # the demo has a test of its own
+        (example,) = re.findall(r"\$ hicorex (.*)", run(command, "--help").out)
+        assert example.startswith(command)
+        done = run(*example.split())
+        assert done.code == 0, done.err
+    assert sorted(os.listdir(tmp_path)) == ["labels.csv", "samples.csv", "wine-results", "wine.csv"]
+    assert "hicorex demo --out" in run("demo", "--help").out
+
+
+def test_fit_writes_what_the_model_says(wine, tmp_path):
+    out = tmp_path / "wine-results"
+    assert sorted(os.listdir(out)) == sorted(NAMES)
+    assert sorted(os.listdir(tmp_path)) == ["wine-results", "wine.csv"]  # no checkpoint, no draft
+    model = hicorex.load(out / "model.hicorex")
+    labels = pd.read_csv(out / "labels.csv")
+    assert list(labels.columns) == ["row", *model.get_feature_names_out()]
+    np.testing.assert_array_equal(labels.iloc[:, 1:], model.transform(WINE))
+    np.testing.assert_array_equal(labels["row"], np.arange(1, 179))
+    np.testing.assert_array_equal(pd.read_csv(out / "samples.csv")["surprise"], model.surprise(WINE).samples)
+    assert json.loads((out / "bounds.json").read_text())["lower"] == model.bounds_.lower
+    assert wine.out.startswith("178 samples, 13 variables; 4 factors in 2 layers (3, 1).\n")
+    assert wine.out.endswith("Results are in wine-results/\n")
+    assert "gaussian" in wine.err
+    assert "layer 2: done" in wine.err
+
+
+def test_fit_from_the_command_line_is_that_of_python(wine, tmp_path):
+    model = hicorex.HierarchicalCorex((3, 1), n_states=3, marginals="gaussian", random_state=0).fit(WINE)
+    loaded = hicorex.load(tmp_path / "wine-results" / "model.hicorex")
+    np.testing.assert_array_equal(loaded.layers_[0].alpha_, model.layers_[0].alpha_)
+    assert loaded.bounds_.lower == model.bounds_.lower
+
+
+def test_transform_and_score_of_files_and_pipes(wine, run, tmp_path):
+    labels = (tmp_path / "wine-results" / "labels.csv").read_text()
+    assert run("transform", "wine-results", "wine.csv").out == labels
+    assert run("transform", "wine-results/model.hicorex", "-", stdin=WINE.to_csv(index=False).encode()).out == labels
+    assert run("transform", "wine-results", "wine.csv", "-o", "l.parquet").out == ""
+    pd.testing.assert_frame_equal(
+        pd.read_parquet("l.parquet"), pd.read_parquet("wine-results/labels.parquet"), check_dtype=True
+    )
+    samples = (tmp_path / "wine-results" / "samples.csv").read_text()
+    assert run("score", "wine-results", "wine.csv", "--out", "-").out == samples
+    told = run("score", "wine-results", "wine.csv", "--json", "--out", "s.csv").out
+    assert (tmp_path / "s.csv").read_text() == samples
+    model = hicorex.load("wine-results/model.hicorex")
+    assert json.loads(told)["lower"] == model.bounds(WINE).lower
+    assert run("score", "wine-results", "wine.csv").out == f"{model.bounds(WINE)}\n"
+    # Other columns, another order and an identifier do no harm.
+    other = WINE.iloc[:5, ::-1].assign(note="x")
+    other.insert(0, "bottle", [f"b{i}" for i in range(5)])
+    shown = run("transform", "wine-results", "-", stdin=other.to_csv(index=False).encode()).out
+    assert shown.splitlines()[0].startswith('"bottle","layer1_factor0"')
+    expected = pd.read_csv(io.StringIO(labels)).iloc[:5, 1:]
+    np.testing.assert_array_equal(pd.read_csv(io.StringIO(shown)).iloc[:, 1:], expected)
+
+
+def test_describe_says_what_fit_said(wine, run):
+    summary = run("describe", "wine-results").out
+    assert wine.out.startswith(summary.rstrip("\n"))
+    told = json.loads(run("describe", "wine-results", "--json").out)
+    assert told["layers"] == [3, 1]
+    assert told["n_variables"] == 13
+
+
+def test_quiet_and_json(run, tmp_path):
+    WINE.to_csv(tmp_path / "wine.csv", index=False)
+    quiet = run("fit", "wine.csv", "--layers", "2", "--quiet")
+    assert (quiet.out, quiet.err, quiet.code) == ("", "", 0)
+    assert os.path.isdir("wine-hicorex")
+    told = run("fit", "wine.csv", "--layers", "2", "--json", "--overwrite")
+    assert told.err == ""
+    assert json.loads(told.out)["layers"] == [2]
+    assert json.loads(told.out)["results"] == "wine-hicorex"
+
+
+def test_missing_markers_of_the_fit_hold_for_new_samples(run, tmp_path):
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(200, 1))
+    table = pd.DataFrame(hidden + rng.normal(size=(200, 6)), columns=list("abcdef")).round(3)
+    table.insert(0, "name", [f"row {i}" for i in range(200)])
+    table.loc[::7, "b"] = -999
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("fit", "t.csv", "--layers", "1", "--missing", "-999", "--out", "r").code == 0
+    columns = pd.read_csv("r/columns.csv").set_index("column")
+    assert columns.loc["name", "kind"] == "row names"
+    assert columns.loc["b", "missing"] == pytest.approx(29 / 200)
+    assert run("transform", "r", "t.csv").out == (tmp_path / "r" / "labels.csv").read_text()
+
+
+def test_weights_and_kinds(run, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(100, 1)) + rng.normal(size=(100, 4)), columns=list("abcd"))
+    table["w"] = rng.integers(1, 5, 100)
+    table["q"] = rng.integers(1, 4, 100)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = run(
+        "fit", "t.csv", "--layers", "1", "--weights", "w", "--kinds", "a=rank,[q]=gaussian,b*=rank", "--out", "r"
+    )
+    assert done.code == 2
+    assert done.err.count("\n") > 0
+    done = run("fit", "t.csv", "--layers", "1", "--weights", "w", "--kinds", "a=rank,b*=rank", "--out", "r")
+    assert done.code == 0, done.err
+    kinds = pd.read_csv("r/columns.csv").set_index("column")["kind"].to_dict()
+    assert kinds == {"a": "rank", "b": "rank", "c": "gaussian", "d": "gaussian", "w": "weights", "q": "categorical"}
+    model = hicorex.load("r/model.hicorex")
+    assert model.layers_[0]._schema.kinds == ["rank", "rank", "gaussian", "gaussian", "categorical"]
+    again = hicorex.HierarchicalCorex((1,), marginals=model.marginals, random_state=0)
+    again.fit(table[list("abcdq")], sample_weight=table["w"])
+    np.testing.assert_allclose(again.layers_[0].alpha_, model.layers_[0].alpha_)
+    np.testing.assert_allclose(again.tc_, model.tc_)
+
+
+def test_a_messy_file_is_read_with_a_decision_on_each_column(run, tmp_path):
+    """Quotes, a byte order mark, semicolons, decimal commas, mixed line ends, an id, dates, an empty column,
+    names twice and a long text a row, all in one file."""
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(2, size=120)
+    lines = ["id;day;size;size;colour;note;nothing;answer"]
+    for i, coin in enumerate(hidden):
+        numbers = [f"{coin + rng.normal(scale=0.3):.3f}".replace(".", ",") for _ in range(2)]
+        colour = rng.choice(['"red; or ""so"""', "blue"], p=[0.9 - 0.8 * coin, 0.1 + 0.8 * coin])
+        note = f'"It was a ""dark"" night;\nnumber {i} of them all, {rng.random()}"'
+        lines.append(f"P{i:03};{i % 28 + 1:02}.03.2024;{';'.join(numbers)};{colour};{note};;{coin + 1}")
+    ends = rng.choice(["\r\n", "\n"], len(lines))
+    text = "".join(line + end for line, end in zip(lines, ends, strict=True))
+    (tmp_path / "messy.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    done = run("fit", "messy.csv", "--layers", "1", "--out", "r")
+    assert done.code == 0, done.err
+    columns = pd.read_csv("r/columns.csv")
+    assert list(zip(columns["column"], columns["kind"], strict=True)) == [
+        ("id", "row names"),
+        ("day", "ignored"),
+        ("size", "gaussian"),
+        ("size_2", "gaussian"),
+        ("colour", "categorical"),
+        ("note", "ignored"),
+        ("nothing", "ignored"),
+        ("answer", "categorical"),
+    ]
+    for word in ("semicolon|';'", "decimal comma", "size_2", "dates", "empty"):
+        assert re.search(word, done.err), word
+    labels = pd.read_csv("r/labels.csv")
+    assert labels["id"].tolist() == [f"P{i:03}" for i in range(120)]
+    assert adjusted_rand_score(hidden, labels["layer1_factor0"]) > 0.9
+
+
+BAD = {
+    "no such file": (["fit", "absent.csv"], "absent.csv is not there"),
+    "a folder": (["fit", "folder"], "folder is a folder"),
+    "empty": (["fit", "empty.csv"], "empty.csv is empty"),
+    "header only": (["fit", "header.csv"], "header.csv"),
+    "ragged": (["fit", "ragged.csv"], "ragged.csv, line 4"),
+    "one row": (["fit", "one.csv"], "one row, and at least two are needed"),
+    "a workbook": (["fit", "book.xlsx"], "CSV"),
+    "broken gzip": (["fit", "broken.csv.gz"], "broken.csv.gz"),
+    "broken parquet": (["fit", "broken.parquet"], "broken.parquet"),
+    "pickled objects": (["fit", "objects.npy"], "objects.npy"),
+    "three dimensions": (["fit", "cube.npy"], "cube.npy"),
+    "infinity": (["fit", "infinite.csv"], "Column 'b' has an infinity in it"),
+    "nothing to learn from": (["fit", "constant.csv"], "constant.csv has no column to learn from"),
+    "column to leave out": (["fit", "wine.csv", "--exclude", "ahs"], "'ash'"),
+    "column to use": (["fit", "wine.csv", "--use", "colour*"], "'colour*'"),
+    "column of weights": (["fit", "wine.csv", "--weights", "weight"], "'weight'"),
+    "column of row names": (["fit", "wine.csv", "--row-names", "id"], "--row-names"),
+    "kind": (["fit", "wine.csv", "--kinds", "ash=normal"], "'normal'; use one of gaussian, rank, categorical"),
+    "kind without a name": (["fit", "wine.csv", "--kinds", "rank"], "write NAME=KIND"),
+    "layers": (["fit", "wine.csv", "--layers", "three"], "--layers three: give auto or numbers such as 20,3,1"),
+    "growing layers": (["fit", "wine.csv", "--layers", "1,3"], "layers (1, 3) grow upward"),
+    "states": (["fit", "wine.csv", "--layers", "3,1", "--states", "2,2,2"], "one for each of the layers"),
+    "one state": (["fit", "wine.csv", "--layers", "3", "--states", "1"], "n_states"),
+    "option": (["fit", "wine.csv", "--layrs", "3"], "No such option: --layrs"),
+    "value of an option": (["fit", "wine.csv", "--starts", "none"], "--starts"),
+    "rule": (["fit", "wine.csv", "--structure", "forest"], "--structure"),
+    "command": (["fti", "wine.csv"], "fti"),
+    "no data": (["fit"], "DATA"),
+    "full folder": (["fit", "wine.csv", "--out", "folder"], "--out folder is not empty; choose another folder"),
+    "foreign folder": (["fit", "wine.csv", "--out", "folder", "--overwrite"], "holds diary.txt, which is not a result"),
+    "file for a folder": (["fit", "wine.csv", "--out", "wine.csv"], "wine.csv is a file"),
+    "checkpoint": (["fit", "wine.csv", "--checkpoint", "ragged.csv"], "ragged.csv is not a file of hicorex"),
+    "model": (["describe", "wine.csv"], "wine.csv is not a file of hicorex"),
+    "no model": (["transform", "absent", "wine.csv"], "absent cannot be read"),
+    "folder without a model": (["describe", "folder"], "folder/model.hicorex cannot be read"),
+    "damaged model": (["transform", "damaged.hicorex", "wine.csv"], "damaged.hicorex is damaged"),
+    "newer model": (["describe", "newer.hicorex"], "newer.hicorex was written by hicorex"),
+    "lacking column": (["transform", "model.hicorex", "narrow.csv"], "narrow.csv lacks the column 'ash'"),
+    "text for a number": (["transform", "model.hicorex", "words.csv"], "column 'ash': 'much' is not a number"),
+    "no folder for labels": (["transform", "model.hicorex", "wine.csv", "--out", "no/l.csv"], "no/l.csv"),
+    "json and table": (["score", "model.hicorex", "wine.csv", "--json", "--out", "-"], "both want standard output"),
+}
+
+
+@pytest.fixture(scope="module")
+def odd_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("odd")
+    WINE.to_csv(folder / "wine.csv", index=False)
+    model = hicorex.Corex(2, random_state=0).fit(WINE)
+    model.save(folder / "model.hicorex")
+    raw = bytearray((folder / "model.hicorex").read_bytes())
+    raw[-5] ^= 1
+    (folder / "damaged.hicorex").write_bytes(raw)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hicorex.archive.FORMAT", 99)
+        model.save(folder / "newer.hicorex")
+    (folder / "folder").mkdir()
+    (folder / "folder" / "diary.txt").write_text("mine")
+    (folder / "empty.csv").write_text("")
+    (folder / "header.csv").write_text("a,b\n")
+    (folder / "ragged.csv").write_text("a,b\n1,2\n3,4\n5,6,7\n8,9\n")
+    (folder / "one.csv").write_text("a,b\n1,2\n")
+    (folder / "constant.csv").write_text("a,b\n1,x\n1,x\n1,x\n")
+    (folder / "infinite.csv").write_text("a,b\n" + "".join(f"{i / 7},{i / 3}\n" for i in range(30)) + "1.5,inf\n")
+    (folder / "book.xlsx").write_bytes(b"PK\x03\x04" + b"\0" * 26 + b"[Content_Types].xml")
+    (folder / "broken.csv.gz").write_bytes(b"\x1f\x8b\x08\x00broken")
+    (folder / "broken.parquet").write_bytes(b"PAR1 broken PAR1")
+    np.save(folder / "objects.npy", np.array([[{}], [{}]]), allow_pickle=True)
+    np.save(folder / "cube.npy", np.zeros((3, 3, 3)))
+    WINE.drop(columns="ash").to_csv(folder / "narrow.csv", index=False)
+    WINE.astype({"ash": object}).assign(ash=["much", *WINE["ash"][1:]]).to_csv(folder / "words.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_exit_2_and_nothing_left(case, run, odd_files, monkeypatch):
+    words, message = BAD[case]
+    monkeypatch.chdir(odd_files)
+    before = {file: file.stat().st_mtime_ns for file in odd_files.rglob("*")}
+    done = run(*words)
+    assert done.code == 2
+    assert message in done.err
+    assert done.out == ""
+    last = done.err.splitlines()[-1]
+    assert last.startswith("hicorex: ")
+    assert "Traceback" not in done.err
+    if case not in ("infinity", "checkpoint", "growing layers", "one state"):  # what comes after the columns are shown
+        assert done.err == f"{last}\n"
+    assert {file: file.stat().st_mtime_ns for file in odd_files.rglob("*")} == before
+
+
+def test_there_are_enough_bad_inputs():
+    assert len(BAD) >= 20
+
+
+def test_debug_shows_where(run, odd_files, monkeypatch, capsys):
+    monkeypatch.chdir(odd_files)
+    monkeypatch.setattr(sys, "argv", ["hicorex", "describe", "wine.csv", "--debug"])
+    with pytest.raises(hicorex.HicorexError):
+        cli.main()
+
+
+def test_full_disk_leaves_nothing(run, tmp_path, monkeypatch):
+    WINE.to_csv(tmp_path / "wine.csv", index=False)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "labels.csv")
+
+    monkeypatch.setattr("hicorex.results.write_csv", full)
+    done = run("fit", "wine.csv", "--layers", "2", "--out", "r", "--quiet")
+    assert done.code == 2
+    assert done.err == "hicorex: labels.csv: no space left on device.\n"
+    assert sorted(os.listdir(tmp_path)) == ["r.checkpoint", "wine.csv"]  # the work is not lost
+    monkeypatch.undo()
+
+
+def start(folder, *words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "hicorex", *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
+    """Ctrl-C and a cluster's SIGTERM at some moments of a fit, which then goes on to the same bits."""
+    X, _ = make_latent_tree(3000, 400, 20, root_flip=0.3, random_state=0)
+    np.save(tmp_path / "x.npy", X + np.random.default_rng(0).normal(size=X.shape))
+    words = ("fit", "x.npy", "--layers", "20,2", "--starts", "20", "--checkpoint-every", "1")
+    rng = np.random.default_rng(0)
+    waits = []
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        fit = start(tmp_path, *words, "--out", "r")
+        for line in fit.stderr:
+            if "matrix" in line or "x0" in line or "gaussian" in line:
+                break
+        time.sleep(1 + 2 * rng.random())
+        begun = time.perf_counter()
+        fit.send_signal(number)
+        _, told = fit.communicate(timeout=60)
+        waits.append(time.perf_counter() - begun)
+        assert fit.returncode == code, told
+        assert told.splitlines()[-1] == (
+            "hicorex: stopped; the fit so far is in r.checkpoint; give the same command again to go on."
+        )
+        assert sorted(os.listdir(tmp_path)) == ["r.checkpoint", "x.npy"]
+    assert np.median(waits) < 1
+    for out in ("r", "whole"):
+        _, told = start(tmp_path, *words, "--out", out).communicate(timeout=300)
+        assert ("Going on from r.checkpoint." in told) == (out == "r")
+    assert (tmp_path / "r" / "model.hicorex").read_bytes() == (tmp_path / "whole" / "model.hicorex").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["r", "whole", "x.npy"]
+
+
+def test_closed_pipe_is_no_error(wine, tmp_path):
+    command = f"{sys.executable} -m hicorex transform wine-results wine.csv | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.startswith('"row"')
+    assert done.stderr == ""
+
+
+def test_runs_without_a_home_folder(tmp_path):
+    WINE.to_csv(tmp_path / "wine.csv", index=False)
+    environment = {k: v for k, v in os.environ.items() if k not in ("HOME", "NUMBA_CACHE_DIR")}
+    words = [sys.executable, "-m", "hicorex", "fit", "wine.csv", "--layers", "2", "--quiet"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_big5_straight_from_the_file(run, real_data, tmp_path):
+    file = real_data / "big5" / "big5_full.csv.gz"
+    people = "race,age,engnat,gender,hand,source,country"
+    done = run("fit", file, "--missing", "0", "--exclude", people, "--layers", "5", "--states", "3", "--out", "r")
+    assert done.code == 0, done.err
+    found = pd.read_csv("r/structure.csv").query("cluster")
+    assert len(found) == 50
+    assert adjusted_rand_score(found["variable"].str[0], found["factor"]) > 0.9
+
+
+def test_census_straight_from_the_file(run, real_data):
+    file = real_data / "census_kdd" / "census_income_kdd.parquet"
+    words = ("--layers", "4", "--starts", "2", "--exclude", "split", "--weights", "instance_weight", "--out", "r")
+    done = run("fit", file, *words)
+    assert done.code == 0, done.err
+    columns = pd.read_csv("r/columns.csv").set_index("column")["kind"]
+    assert columns.value_counts().to_dict() == {"categorical": 34, "gaussian": 7, "weights": 1, "ignored": 1}
+    assert json.loads(Path("r/bounds.json").read_text())["lower"] > 8
+    assert len(pd.read_parquet("r/labels.parquet")) == 299_285
