@@ -29,6 +29,7 @@ from hicorex.results import (
     write_csv,
     write_results,
 )
+from hicorex.table import Decision
 
 
 @pytest.fixture(scope="module")

@@ -41,11 +41,8 @@ def storable(name: str, *fields: str) -> Callable[[type], type]:
 def write_archive(path: Any, kind: str, content: Any) -> None:
     """Write an object to a file, whole or not at all."""
     raw = to_bytes(kind, content)
-    try:
-        with whole_file(path) as file:
-            file.write(raw)
-    except OSError as error:
-        raise HicorexError(f"{path} cannot be written: {_reason(error)}.") from error
+    with whole_file(path) as file:
+        file.write(raw)
 
 
 def read_archive(path: Any, kind: str) -> Any:
@@ -53,7 +50,7 @@ def read_archive(path: Any, kind: str) -> Any:
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
-        raise HicorexError(f"{path} cannot be read: {_reason(error)}.") from error
+        raise HicorexError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     return from_bytes(raw, kind, str(path))
 
 
@@ -164,7 +161,3 @@ def _unpack(packed: Any, tensors: dict[str, np.ndarray]) -> Any:
     made = cls.__new__(cls)
     made.__dict__.update(held)
     return made
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

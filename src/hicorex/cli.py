@@ -26,6 +26,10 @@ app = typer.Typer(
 )
 
 
+# Exit codes after Ctrl-C and after SIGTERM.
+INTERRUPTED, TERMINATED = 130, 143
+
+
 class Structure(StrEnum):
     """The rules by which variables belong to factors."""
 
@@ -38,6 +42,7 @@ class _Settings:
     """What holds for the whole run."""
 
     debug = False
+    stop_code = INTERRUPTED
 
 
 def _set_debug(value: bool) -> None:
@@ -307,17 +312,17 @@ def main() -> NoReturn:
     """Run a command; whatever goes wrong is one line on standard error and an exit code."""
     warnings.showwarning = lambda message, *_, **__: print(f"hicorex: {_line(message)}", file=sys.stderr)
     signal.signal(signal.SIGTERM, _terminate)
-    code = 2
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+        if code == INTERRUPTED:
+            raise Stopped("stopped; nothing was written.")
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
-    except KeyboardInterrupt as stop:
-        # Threads that still work would keep the interpreter from ending.
-        print(f"hicorex: {_line(stop) or 'stopped; nothing was written.'}", file=sys.stderr, flush=True)
-        os._exit(143 if isinstance(stop, Terminated) or isinstance(stop.__cause__, Terminated) else 130)
+    except Stopped as stop:
+        print(f"hicorex: {stop}", file=sys.stderr, flush=True)
+        os._exit(_Settings.stop_code)  # threads that still work would keep the interpreter from ending
     except Exception as error:
         if _Settings.debug:
             raise
@@ -325,12 +330,13 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-class Terminated(KeyboardInterrupt):
-    """Somebody wants this process to end."""
+class Stopped(Exception):
+    """Somebody has stopped the run; in words, what is left of it."""
 
 
 def _terminate(*_: Any) -> NoReturn:
-    raise Terminated
+    _Settings.stop_code = TERMINATED
+    raise KeyboardInterrupt
 
 
 def _tell(error: Exception) -> int:
@@ -370,7 +376,7 @@ def _fit(model: "Explainer", table: "Table", path: Path, every: float, show: boo
         kept = (
             f"the fit so far is in {path}; give the same command again to go on" if path.exists() else "nothing to keep"
         )
-        raise KeyboardInterrupt(f"stopped; {kept}.") from stop
+        raise Stopped(f"stopped; {kept}.") from stop
     finally:
         model._listener = None
 

@@ -4,7 +4,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,10 +31,12 @@ def whole_file(path: Any) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()
 
 
 @contextmanager
@@ -45,10 +47,9 @@ def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[
     """
     path = Path(path).resolve()
     check_folder(path, replace)
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = _draft(path)
     try:
-        draft.mkdir()
+        draft.mkdir(parents=True)
         yield draft
         for file in draft.iterdir():
             with open(file, "rb") as written:
@@ -60,10 +61,11 @@ def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[
             os.rename(path, old)
         os.rename(draft, path)
         shutil.rmtree(old, ignore_errors=True)
-    except BaseException:
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
         shutil.rmtree(draft, ignore_errors=True)
-        raise
-    _sync_folder(path.parent)
 
 
 def check_folder(path: Any, replace: Collection[str] | None = None) -> None:
@@ -79,6 +81,10 @@ def check_folder(path: Any, replace: Collection[str] | None = None) -> None:
     strange = [name for name in held if name not in (replace or ())]
     if strange:
         raise HicorexError(f"{path} holds {strange[0]}, which is not a result; choose another folder, or move it away.")
+
+
+def _not_written(path: Path, error: OSError) -> HicorexError:
+    return HicorexError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.")
 
 
 def _draft(path: Path) -> Path:
