@@ -216,7 +216,7 @@ class _Parse:
             pacsv.ParseOptions(
                 delimiter=self.sign.decode(),
                 newlines_in_values=multiline,
-                invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
+                invalid_row_handler=lambda row: "error" if row.text.strip(" ") else "skip",
             ),
             pacsv.ConvertOptions(
                 column_types=types,
@@ -246,8 +246,7 @@ class _Parse:
             where = f"{self.name}, line {record.line}: "
             if record.fault:
                 return HicorexError(f"{where}{record.fault}; correct that line.")
-            blank = not bytes(self.data[record.start : record.end]).strip()
-            if record.n_fields != expected and not (blank and record.n_fields == 1):
+            if record.n_fields != expected and not _is_blank(self.data, record):
                 return HicorexError(
                     f"{where}{record.n_fields} field{'s' if record.n_fields > 1 else ''} where {before} {expected}; "
                     f"correct that line, or give another delimiter than {self.sign.decode()!r}."
@@ -294,6 +293,10 @@ def records(data: pa.Buffer | bytes, sign: bytes) -> Iterator[Record]:
         yield Record(first, start, at, n_fields, fault)
 
 
+def _is_blank(data: pa.Buffer | bytes, record: Record) -> bool:
+    return not bytes(data[record.start : record.end]).strip(b" \r\n")
+
+
 def _fields(data: bytes, record: Record, sign: bytes) -> list[str]:
     try:
         text = data[record.start : record.end].decode().rstrip("\r\n")
@@ -330,9 +333,10 @@ def _sample(head: bytes, whole: bool, sign: bytes) -> list[Record]:
     """The first records, those that are complete in the head of the file."""
     found = []
     for record in records(head, sign):
-        if len(found) == SAMPLE_RECORDS or (record.end == len(head) and not whole and found):
+        full = len(found) == SAMPLE_RECORDS or (len(found) > 2 and len(found) * found[0].n_fields > SAMPLE_FIELDS)
+        if full or (record.end == len(head) and not whole and found):
             break
-        if head[record.start : record.end].strip():
+        if not _is_blank(head, record):
             found.append(record)
     return found
 
@@ -340,7 +344,7 @@ def _sample(head: bytes, whole: bool, sign: bytes) -> list[Record]:
 def _find_delimiter(head: bytes, whole: bool) -> str:
     shares = {}
     for delimiter in DELIMITERS:
-        sample = _sample(head, whole, delimiter.encode())
+        sample = _sample(head, whole, delimiter.encode()) if delimiter.encode() in head else []
         widths = np.array([record.n_fields for record in sample if not record.fault])
         if widths.size == 0 or widths.max() < 2:
             continue
@@ -387,9 +391,7 @@ def _is_header(rows: list[list[str]], decimal: str, missing: set[str]) -> bool:
     return named or not fraction
 
 
-def _name_fields(
-    rows: list[list[str]], widths: list[int], header: bool, delimiter: str
-) -> tuple[list[str], list[str]]:
+def _name_fields(rows: list[list[str]], widths: list[int], header: bool, delimiter: str) -> tuple[list[str], list[str]]:
     if not header:
         return [f"x{at}" for at in range(len(rows[0]))], ["no header: columns are called x0, x1, ..."]
     given = list(rows[0])
