@@ -7,7 +7,6 @@ import decimal
 import gzip
 import io
 import lzma
-import os
 import sys
 import zipfile
 
@@ -22,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from hicorex import HicorexError
+from hicorex import Corex, HicorexError
 from hicorex.csv_file import BLANKS, MISSING
 from hicorex.table import Reading, read_new, read_table
 
@@ -207,6 +206,7 @@ def test_a_line_of_another_length_is_named():
 def test_quotes_that_do_not_match_are_never_a_cell():
     refused('a,b\n1,"u\n2,v\n3,w\n', "line 2: a quote is opened and never closed")
     refused('a,b\n1,u\n2,"v\n3,w\n4,"x\n', "line 3: a quote is opened and closed in a later line")
+    refused('"a,b\n1,u\n', "line 1: a quote is opened and never closed")
     refused('a,b\n1,u\n"2,v\n3,w\n', "line 3: a quote is opened and never closed")
     assert cells(read('a,b\n1.5,5" u\n2.5,v\n1.5,5" u\n'))["b"] == ['5" u', "v", '5" u']
 
@@ -687,19 +687,37 @@ def test_broken_files(content, match, tmp_path):
 
 
 def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(HicorexError, match="data.csv is not there; check its name and folder"):
+    with pytest.raises(HicorexError, match=r"data\.csv is not there; check its name and folder"):
         read_table(tmp_path / "data.csv")
     with pytest.raises(HicorexError, match="is a folder; give a file"):
         read_table(tmp_path)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_files_that_may_not_be_read(tmp_path):
+def test_files_that_may_not_be_read(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
     path = tmp_path / "data.csv"
     path.write_text(FIVE)
-    path.chmod(0)
-    with pytest.raises(HicorexError, match="data.csv may not be read; change its permissions"):
+    monkeypatch.setattr(pa, "memory_map", refuse)
+    with pytest.raises(HicorexError, match=r"data\.csv may not be read; change its permissions"):
         read_table(path)
+
+
+def test_a_model_takes_the_frame_and_the_kinds():
+    rng = np.random.default_rng(0)
+    coin = rng.integers(2, size=(200, 2))
+    rows = [(f"s{i}", "uv"[a], a + rng.normal() / 9, b, b + rng.normal() / 9) for i, (a, b) in enumerate(coin)]
+    table = read(lines("name,a1,a2,b1,b2", rows))
+    model = Corex(2, marginals=table.kinds, n_init=2, random_state=0).fit(table.frame)
+    first, second, third, fourth = model.clusters_
+    assert first == second != third == fourth
+    new = read_new(
+        file_of(lines("b2,b1,a2,a1", [(1, 1, 0, "u")])),
+        Reading(),
+        dict(zip(table.names, ("text", "number", "whole number", "number"), strict=True)),
+    )
+    assert_array_equal(model.transform(new.frame), model.transform(table.frame)[[np.argmin(coin[:, 0] - coin[:, 1])]])
 
 
 # New samples

@@ -80,8 +80,8 @@ def examine(
         letter = "b" if pa.types.is_boolean(kind) else "i" if pa.types.is_integer(kind) else "f"
         if letter != "f" or pa.types.is_floating(kind):
             for first in range(0, len(own), per):
-                part = own[first : first + per]
-                _take_numbers(found, part, _matrix(columns, part), names, markers, letter, columns)
+                some = own[first : first + per]
+                _take_numbers(found, some, _matrix(columns, some), names, markers, letter, columns)
             continue
         for at in own:
             _take_other(found, at, columns.column(at), names, missing, decimal, at in wanted)
@@ -134,19 +134,19 @@ def _take_numbers(
             key.append(key[3] == n_rows or np.unique(values[row]).size == n_rows)
         answer = told.get(tuple(key))
         if answer is None:
-            answer = told[tuple(key)] = _tell(*key, integer=integer, boolean=boolean)
+            answer = told[tuple(key)] = _tell(integer, boolean, *key)
         found.kind[at], found.why[at], found.unique[at] = answer
 
 
 def _tell(
+    integer: bool,
+    boolean: bool,
     empty: bool,
     constant: bool,
     whole: bool,
     different: int,
     consecutive: bool,
     unique: bool = False,
-    integer: bool = True,
-    boolean: bool = False,
 ) -> tuple[str, str, bool]:
     if empty:
         return "ignored", "empty", False
@@ -207,7 +207,7 @@ def _look(values: np.ndarray, markers: np.ndarray) -> _Numbers:
             different[row] = _count_long(values[row], low[row], span[row])
     # Four rows can be in order by chance.
     consecutive = whole & (missing == 0) & (span == max(n_rows - 1, 4)) & ((low == 0) | (low == 1))
-    for row in np.flatnonzero(consecutive):
+    for row in np.flatnonzero(consecutive).tolist():
         consecutive[row] = np.array_equal(values[row], np.arange(n_rows) + int(low[row]))
     return _Numbers(missing, whole, different, low == high, consecutive, marked)
 

@@ -141,6 +141,8 @@ def _read_utf8(
     sample = _sample(head, whole, sign)
     if not sample:
         raise HicorexError(f"{name} is empty; give a file with a header and rows.")
+    if whole and sample[0].fault:
+        raise HicorexError(f"{name}, line {sample[0].line}: {sample[0].fault}; correct that line.")
     size = max(1, SAMPLE_FIELDS // sample[0].n_fields)
     rows = [_fields(head, record, sign) for record in sample[: 1 + size]]
     decimal = decimal or _find_decimal(rows, delimiter)
@@ -331,7 +333,7 @@ def _head(data: pa.Buffer, name: str) -> tuple[bytes, bool]:
 
 def _sample(head: bytes, whole: bool, sign: bytes) -> list[Record]:
     """The first records, those that are complete in the head of the file."""
-    found = []
+    found: list[Record] = []
     for record in records(head, sign):
         full = len(found) == SAMPLE_RECORDS or (len(found) > 2 and len(found) * found[0].n_fields > SAMPLE_FIELDS)
         if full or (record.end == len(head) and not whole and found):
