@@ -1,7 +1,6 @@
 """What each column of a file is: amounts, categories, an identifier, dates, or nothing to learn from."""
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.csv_file import BLANKS, MISSING, NUMBER
+from hicorex.csv_file import BLANKS
 from hicorex.exceptions import HicorexError
+from hicorex.text_columns import is_dates, is_text, looks_like, numbers_in, numbers_of, numeric_markers, once, tidy_text
 
 # Whole numbers of at most so many different values are categories.
 MOST_CODES = 20
@@ -21,15 +21,6 @@ CELLS = 1 << 20
 # Rows that tell whether a long column of texts is an identifier; whole numbers are counted up to so many rows.
 SAMPLE_ROWS, COUNTED_ROWS = 20_000, 10_000
 IDENTIFIER = re.compile(r"(?:(?i:^|.*[\W_])(?i:id|index|key|nr|no|rownames?))|.*[a-z](?:I[dD]|Index|Key|Nr|No)")
-TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|[+-]\d{2}:?\d{2}))?)?"
-DATE = rf"^(\d{{1,2}}([./-])\d{{1,2}}[./-](\d{{4}}|\d{{2}})|\d{{4}}[./-]\d{{1,2}}[./-]\d{{1,2}}){TIME}$"
-LOOKS = {
-    "numbers with a per cent sign; take the sign away": r"^[+-]?[\d.,]+\s*%$",
-    "amounts with a currency sign; take the sign away": r"^[+-]?\s*[$€£¥]\s*[+-]?[\d.,']+$|^[+-]?[\d.,']+\s*[$€£¥]$",
-    "numbers with thousands separators; write them without": r"^[+-]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?$",
-    "numbers with a decimal comma; say that the decimal sign is ','": r"^[+-]?\d*,\d+$",
-    "numbers with a decimal point; say that the decimal sign is '.'": r"^[+-]?\d*\.\d+$",
-}
 
 
 @dataclass
@@ -60,12 +51,6 @@ class _Numbers:
     marked: np.ndarray | None  # the cells that hold a marker of missing values
 
 
-def numeric_markers(markers: Iterable[str]) -> np.ndarray:
-    """Those of the markers that are numbers."""
-    numbers = [marker.strip() for marker in markers if re.fullmatch(NUMBER, marker.strip())]
-    return np.array([float(number) for number in numbers])
-
-
 def examine(
     columns: pa.Table | np.ndarray, names: list[str], missing: tuple[str, ...], decimal: str, wanted: set[int]
 ) -> Findings:
@@ -86,6 +71,7 @@ def examine(
             part = columns[:, first : first + per].T
             _take_numbers(found, own, part, names, markers, columns.dtype.kind, None)
         return found
+    columns = columns.unify_dictionaries()
     groups: dict[tuple[str, bool], list[int]] = {}
     for at, (kind, column) in enumerate(zip(columns.schema.types, columns.columns, strict=True)):
         groups.setdefault((str(kind), column.null_count > 0), []).append(at)
@@ -94,8 +80,8 @@ def examine(
         letter = "b" if pa.types.is_boolean(kind) else "i" if pa.types.is_integer(kind) else "f"
         if letter != "f" or pa.types.is_floating(kind):
             for first in range(0, len(own), per):
-                part = own[first : first + per]
-                _take_numbers(found, part, _matrix(columns, part), names, markers, letter, columns)
+                some = own[first : first + per]
+                _take_numbers(found, some, _matrix(columns, some), names, markers, letter, columns)
             continue
         for at in own:
             _take_other(found, at, columns.column(at), names, missing, decimal, at in wanted)
@@ -148,19 +134,19 @@ def _take_numbers(
             key.append(key[3] == n_rows or np.unique(values[row]).size == n_rows)
         answer = told.get(tuple(key))
         if answer is None:
-            answer = told[tuple(key)] = _tell(*key, integer=integer, boolean=boolean)
+            answer = told[tuple(key)] = _tell(integer, boolean, *key)
         found.kind[at], found.why[at], found.unique[at] = answer
 
 
 def _tell(
+    integer: bool,
+    boolean: bool,
     empty: bool,
     constant: bool,
     whole: bool,
     different: int,
     consecutive: bool,
     unique: bool = False,
-    integer: bool = True,
-    boolean: bool = False,
 ) -> tuple[str, str, bool]:
     if empty:
         return "ignored", "empty", False
@@ -221,7 +207,7 @@ def _look(values: np.ndarray, markers: np.ndarray) -> _Numbers:
             different[row] = _count_long(values[row], low[row], span[row])
     # Four rows can be in order by chance.
     consecutive = whole & (missing == 0) & (span == max(n_rows - 1, 4)) & ((low == 0) | (low == 1))
-    for row in np.flatnonzero(consecutive):
+    for row in np.flatnonzero(consecutive).tolist():
         consecutive[row] = np.array_equal(values[row], np.arange(n_rows) + int(low[row]))
     return _Numbers(missing, whole, different, low == high, consecutive, marked)
 
@@ -296,75 +282,10 @@ def _take_single(
     found.changed[at] = alone.changed.get(0, numbers)
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column holds text, as it is or as a dictionary."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
-def tidy_text(column: pa.ChunkedArray, missing: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, pa.Array]:
-    """A column of text as codes (-1: missing), how often each occurs, and the different texts, trimmed."""
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0)
-    given = whole.dictionary.cast(pa.string())
-    codes = whole.indices
-    codes = codes.fill_null(-1).to_numpy() if codes.null_count else codes.to_numpy()
-    texts = pc.utf8_trim(given, BLANKS)
-    gone = pc.is_in(texts, pa.array([*MISSING, *missing])).to_numpy(zero_copy_only=False)
-    markers = numeric_markers(missing)
-    if markers.size:
-        number = pc.match_substring_regex(texts, f"^{NUMBER}$").to_numpy(zero_copy_only=False)
-        gone[number] |= np.isin(to_floats(texts.filter(pa.array(number))), markers)
-    counts = np.bincount(codes + 1, minlength=len(given) + 1)[1:]
-    gone |= counts == 0
-    if gone.any() or given.null_count or not texts.equals(given):
-        kept = pc.unique(texts.filter(pa.array(~gone))).drop_null()
-        place = pc.index_in(texts, kept).fill_null(-1).to_numpy().astype(np.int32)
-        place[gone] = -1
-        codes = np.where(codes >= 0, place[codes], np.int32(-1))
-        counts = np.bincount(codes + 1, minlength=len(kept) + 1)[1:]
-        texts = kept
-    return codes, counts, texts
-
-
-def from_codes(codes: np.ndarray, values: pa.Array) -> pa.Array:
-    """The dictionary column of some codes, -1 for missing."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=codes < 0), values)
-
-
-def to_floats(texts: pa.Array, decimal: str = ".") -> np.ndarray:
-    """Texts that are known to be numbers as numbers."""
-    texts = pc.replace_substring(pc.utf8_ltrim(texts, "+"), decimal, ".")
-    return texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
-
-
-def numbers_in(texts: pa.Array, decimal: str) -> np.ndarray:
-    """Which texts are numbers; looked at no further once more than three of the first are none."""
-    pattern = f"^{NUMBER}$".replace(r"\.", re.escape(decimal))
-    first = pc.match_substring_regex(texts[:200], pattern).to_numpy(zero_copy_only=False)
-    if np.count_nonzero(~first) > 3:
-        return np.zeros(len(texts), bool)
-    return pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
-
-
-def numbers_of(codes: np.ndarray, texts: pa.Array, number: np.ndarray, decimal: str) -> pa.ChunkedArray:
-    """A column of text as numbers, whole ones if all are; texts that are none are missing."""
-    values = np.zeros(len(texts) + 1)
-    values[:-1][number] = to_floats(texts.filter(pa.array(number)), decimal)
-    absent = ~np.append(number, False)[codes]
-    whole = bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
-    digits = whole and pc.all(pc.match_substring_regex(texts.filter(pa.array(number)), r"^[+-]?\d+$")).as_py()
-    return pa.chunked_array([pa.array(values[codes].astype(np.int64) if digits else values[codes], mask=absent)])
-
-
 def _take_text(
     found: Findings,
     at: int,
-    column: pa.ChunkedArray,
+    column: Any,
     names: list[str],
     missing: tuple[str, ...],
     decimal: str,
@@ -378,18 +299,18 @@ def _take_text(
         alone = len(texts) > SAMPLE_ROWS // 2 and len(pc.unique(texts)) == len(texts)
         if alone and not numbers_in(texts, decimal).any():
             found.why[at] = f"an identifier: {len(texts)} rows looked at, each with another value"
-            if _all_match(texts, DATE):
+            if is_dates(texts):
                 found.why[at] = "dates"
-            found.why[at] += _looks_like(texts, np.ones(len(texts)), decimal)
+            found.why[at] += looks_like(texts, np.ones(len(texts)), decimal)
             found.unique[at] = column.null_count == 0
             return
-    codes, counts, texts = tidy_text(column, missing)
+    column, codes, counts, texts = tidy_text(column, missing)
     present, different = int(counts.sum()), len(texts)
     found.missing[at] = 1 - present / n_rows
     if present == 0:
         found.why[at] = "empty"
         return
-    number = numbers_in(texts, decimal)
+    number = once(numbers_in, texts, decimal)
     share = counts[number].sum() / present
     others = texts.filter(pa.array(~number)).to_pylist() if share >= 0.9 else []
     if share >= 0.9 and len(others) <= 3:
@@ -399,8 +320,8 @@ def _take_text(
             found.why[at] += f"; {shown} read as missing: say --missing {' --missing '.join(map(repr, others))}"
         return
     found.unique[at] = present == different == n_rows
-    column = found.changed[at] = from_codes(codes, texts)
-    if _all_match(texts, DATE):
+    found.changed[at] = column
+    if once(is_dates, texts):
         found.why[at] = "dates"
     elif different == 1:
         found.why[at] = "constant"
@@ -412,23 +333,6 @@ def _take_text(
         found.why[at] = f"text, {different} different: too many for categories"
     else:
         found.why[at] = "nearly every row has a text of its own"
-    found.why[at] += _looks_like(texts, counts, decimal)
+    found.why[at] += looks_like(texts, counts, decimal)
     if wanted:
         found.kind[at] = "categorical"
-
-
-def _all_match(texts: pa.Array, pattern: str) -> bool:
-    match: Callable = pc.match_substring_regex
-    return pc.all(match(texts[:50], pattern)).as_py() and pc.all(match(texts, pattern)).as_py()
-
-
-def _looks_like(texts: pa.Array, counts: np.ndarray, decimal: str) -> str:
-    """What at least nine in ten of the texts look like; of many different ones the first are enough."""
-    texts, counts = texts[:1000], counts[:1000]
-    for what, pattern in LOOKS.items():
-        if what.endswith(f"{decimal!r}"):
-            continue
-        like = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
-        if counts[like].sum() >= 0.9 * counts.sum():
-            return f"; looks like {what}"
-    return ""

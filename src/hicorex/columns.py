@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from sklearn.utils import check_array
 
 from hicorex.archive import storable
+from hicorex.categories import keep_values, split_categories
 from hicorex.data import Data
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.marginals import Categorical, Gaussian
@@ -71,7 +72,8 @@ class Columns:
 
     def kind(self, i: int) -> str:
         """What "auto" makes of a column: floats are Gaussian, everything else is categorical."""
-        return "gaussian" if self._values(i)[0].dtype.kind == "f" else "categorical"
+        values, _ = self._coded(i) or self._values(i)
+        return "gaussian" if values.dtype.kind == "f" else "categorical"
 
     def kinds(self) -> list[str]:
         """What "auto" makes of every column."""
@@ -93,21 +95,53 @@ class Columns:
                     )
                 numbers[:, at] = np.where(missing, np.nan, values)
         if np.isinf(numbers).any():
-            i = indices[np.isinf(numbers).any(axis=0).argmax()]
-            raise HicorexError(f"Column {self.name(i)} has an infinity in it; make it a number, or NaN for missing.")
+            self._refuse_infinity(indices[np.isinf(numbers).any(axis=0).argmax()])
         return numbers
 
-    def values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """The values of a column and which of them are missing; infinities are refused."""
-        values, missing = self._values(i)
+    def categories(self, i: int) -> tuple[np.ndarray, bool]:
+        """The distinct values of a column, rising, and whether any value is missing; infinities are refused."""
+        values, missing = self._coded(i) or self._values(i)
         if values.dtype.kind == "f" and np.isinf(values).any():
-            self.numbers(np.array([i]))
-        return values, missing
+            self._refuse_infinity(i)
+        if missing.dtype != bool:
+            return np.unique(values), bool((missing < 0).any())
+        return _distinct(values[~missing] if missing.any() else values), bool(missing.any())
+
+    def codes(self, i: int, categories: np.ndarray) -> tuple[np.ndarray, bool]:
+        """The place of each value of a column among the categories, and whether any value is none of them."""
+        coded = self._coded(i)
+        values, missing = self._values(i) if coded is None else (coded[0], np.zeros(len(coded[0]), bool))
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            self._refuse_infinity(i)
+        found, new = _find(values, categories, missing)
+        return (found if coded is None else np.append(found, categories.size)[coded[1]]), new
+
+    def _refuse_infinity(self, i: int) -> None:
+        raise HicorexError(f"Column {self.name(i)} has an infinity in it; make it a number, or NaN for missing.")
+
+    def _coded(self, i: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """The values that occur in a column of a categorical type and the code of each sample, -1 where missing.
+
+        The values need not all be different, nor in order. None for columns of other types.
+        """
+        if self._array is not None or self._columns[i].dtype not in (nw.Categorical, nw.Enum):
+            return None
+        found = split_categories(self._columns[i])
+        if found is None:
+            return None
+        values, codes = found
+        values, missing = _checked(values, np.zeros(len(values), bool), self.name(i))
+        if missing.any():
+            values, codes = keep_values(values, codes, ~missing)
+        return (values if values.size else np.zeros(0)), codes
 
     def _values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        coded = self._coded(i)
+        if coded is not None:
+            return np.append(coded[0], coded[0][:1] if coded[0].size else 0)[coded[1]], coded[1] < 0
         if self._array is not None:
             values = self._array[:, i]
-            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+            missing = np.zeros(len(values), bool)
         else:
             series = self._columns[i]
             if series.dtype.is_temporal():
@@ -127,13 +161,18 @@ class Columns:
                     else nw.new_series("empty", [0.0] * len(series), nw.Float64, backend=series.implementation)
                 )
             values = series.to_numpy()
-            if values.dtype.kind == "f":
-                missing = missing | np.isnan(values)
-        if values.dtype.kind in "OT":
-            values, missing = _plain(values.astype(object), missing, self.name(i))
-        if values.dtype.kind not in "fiubUS":
-            raise ColumnTypeError(f"Column {self.name(i)} has type {values.dtype}; make it numbers or text.")
-        return values, missing
+        return _checked(values, missing, self.name(i))
+
+
+def _checked(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Values as numbers or text, and which of them are missing."""
+    if values.dtype.kind == "f":
+        missing = missing | np.isnan(values)
+    if values.dtype.kind in "OT":
+        values, missing = _plain(values.astype(object), missing, name)
+    if values.dtype.kind not in "fiubUS":
+        raise ColumnTypeError(f"Column {name} has type {values.dtype}; make it numbers or text.")
+    return values, missing
 
 
 def _check_shape(shape: tuple[int, int], least_samples: int) -> None:
@@ -196,17 +235,17 @@ class Schema:
         binary = np.zeros(self.n_columns, bool)
         many: list[str] = []
         for i in coded.tolist():
-            values, missing = table.values(i)
-            categories = self.categories[i] = _distinct(values[~missing] if missing.any() else values)
+            categories, gaps = table.categories(i)
+            self.categories[i] = categories
             if categories.size > MOST_CATEGORIES:
                 raise HicorexError(
                     f"Column {table.name(i)} has {categories.size} categories, more than {MOST_CATEGORIES}: "
                     'it looks like an identifier; leave it out, or give it marginals "gaussian".'
                 )
-            if marginals == "auto" and values.dtype.kind in "iu" and categories.size > max(20, 0.2 * values.size):
+            if marginals == "auto" and categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * len(weight)):
                 many.append(table.name(i))
             self.informative[i] = categories.size > 1
-            binary[i] = categories.size == 2 and not missing.any()
+            binary[i] = categories.size == 2 and not gaps
         if many:
             warnings.warn(
                 f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
@@ -301,9 +340,7 @@ class Schema:
         sizes = np.array([self.categories[i].size for i in part])
         codes = np.empty((part.size, table.shape[0]), np.min_scalar_type(sizes.max()))
         for at, i in enumerate(part):
-            values, missing = table.values(i)
-            found, new = _find(values, self.categories[i], missing)
-            codes[at] = found
+            codes[at], new = table.codes(i, self.categories[i])
             if new:
                 unseen.append(table.name(i))
         return Categorical(codes, sizes, dtype)

@@ -141,6 +141,8 @@ def _read_utf8(
     sample = _sample(head, whole, sign)
     if not sample:
         raise HicorexError(f"{name} is empty; give a file with a header and rows.")
+    if whole and sample[0].fault:
+        raise HicorexError(f"{name}, line {sample[0].line}: {sample[0].fault}; correct that line.")
     size = max(1, SAMPLE_FIELDS // sample[0].n_fields)
     rows = [_fields(head, record, sign) for record in sample[: 1 + size]]
     decimal = decimal or _find_decimal(rows, delimiter)
@@ -216,7 +218,7 @@ class _Parse:
             pacsv.ParseOptions(
                 delimiter=self.sign.decode(),
                 newlines_in_values=multiline,
-                invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
+                invalid_row_handler=lambda row: "error" if row.text.strip(" ") else "skip",
             ),
             pacsv.ConvertOptions(
                 column_types=types,
@@ -246,8 +248,7 @@ class _Parse:
             where = f"{self.name}, line {record.line}: "
             if record.fault:
                 return HicorexError(f"{where}{record.fault}; correct that line.")
-            blank = not bytes(self.data[record.start : record.end]).strip()
-            if record.n_fields != expected and not (blank and record.n_fields == 1):
+            if record.n_fields != expected and not _is_blank(self.data, record):
                 return HicorexError(
                     f"{where}{record.n_fields} field{'s' if record.n_fields > 1 else ''} where {before} {expected}; "
                     f"correct that line, or give another delimiter than {self.sign.decode()!r}."
@@ -294,6 +295,10 @@ def records(data: pa.Buffer | bytes, sign: bytes) -> Iterator[Record]:
         yield Record(first, start, at, n_fields, fault)
 
 
+def _is_blank(data: pa.Buffer | bytes, record: Record) -> bool:
+    return not bytes(data[record.start : record.end]).strip(b" \r\n")
+
+
 def _fields(data: bytes, record: Record, sign: bytes) -> list[str]:
     try:
         text = data[record.start : record.end].decode().rstrip("\r\n")
@@ -328,11 +333,12 @@ def _head(data: pa.Buffer, name: str) -> tuple[bytes, bool]:
 
 def _sample(head: bytes, whole: bool, sign: bytes) -> list[Record]:
     """The first records, those that are complete in the head of the file."""
-    found = []
+    found: list[Record] = []
     for record in records(head, sign):
-        if len(found) == SAMPLE_RECORDS or (record.end == len(head) and not whole and found):
+        full = len(found) == SAMPLE_RECORDS or (len(found) > 2 and len(found) * found[0].n_fields > SAMPLE_FIELDS)
+        if full or (record.end == len(head) and not whole and found):
             break
-        if head[record.start : record.end].strip():
+        if not _is_blank(head, record):
             found.append(record)
     return found
 
@@ -340,7 +346,7 @@ def _sample(head: bytes, whole: bool, sign: bytes) -> list[Record]:
 def _find_delimiter(head: bytes, whole: bool) -> str:
     shares = {}
     for delimiter in DELIMITERS:
-        sample = _sample(head, whole, delimiter.encode())
+        sample = _sample(head, whole, delimiter.encode()) if delimiter.encode() in head else []
         widths = np.array([record.n_fields for record in sample if not record.fault])
         if widths.size == 0 or widths.max() < 2:
             continue

@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.column_kinds import Findings, examine, from_codes, is_text, numbers_of, numeric_markers, tidy_text
+from hicorex.column_kinds import Findings, examine
 from hicorex.csv_file import FALSE, NUMBER, TRUE, Raw
 from hicorex.exceptions import HicorexError
 from hicorex.table_files import read_raw
+from hicorex.text_columns import is_text, numbers_of, numeric_markers, tidy_text
 
 KINDS = ("gaussian", "rank", "categorical")
 EXPECTED = ("number", "whole number", "text", "boolean")
@@ -220,10 +221,9 @@ def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...
     if what == "text":
         if not is_text(kind):
             column = column.cast(pa.string())
-        codes, _, texts = tidy_text(column, missing)
-        return from_codes(codes, texts)
+        return tidy_text(column, missing).column
     if is_text(kind):
-        codes, _, texts = tidy_text(column, missing)
+        _, codes, _, texts = tidy_text(column, missing)
         if what == "boolean":
             return _booleans(codes, texts, name)
         number = pc.match_substring_regex(texts, f"^{NUMBER}$".replace(r"\.", re.escape(decimal)))

@@ -1,0 +1,802 @@
+"""Files: the values that come out of them, the decision on each column, and errors that name file and line."""
+
+import bz2
+import csv
+import datetime
+import decimal
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from hicorex import Corex, HicorexError
+from hicorex.csv_file import BLANKS, MISSING
+from hicorex.table import Reading, read_new, read_table
+
+FIVE = "group,x\nu,1.5\nv,2.5\nu,3.25\nv,4\nu,5\n"
+
+
+def file_of(text, encoding="utf-8"):
+    return io.BytesIO(text if isinstance(text, bytes) else text.encode(encoding))
+
+
+def read(text, written="utf-8", **options):
+    return read_table(file_of(text, written), Reading(**options))
+
+
+def cells(table):
+    return table.frame.to_pydict()
+
+
+def decision(table, name):
+    own = next(d for d in table.decisions if d.name == name)
+    return own.kind, own.why
+
+
+def lines(header, rows):
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+def assert_five(table):
+    assert cells(table) == {"group": list("uvuvu"), "x": [1.5, 2.5, 3.25, 4, 5]}
+    assert table.kinds == ["categorical", "gaussian"]
+    assert table.names == ["group", "x"]
+    assert_array_equal(table.row_names, [1, 2, 3, 4, 5])
+    assert table.row_title == "row"
+    assert table.frame.schema.types[0] == pa.dictionary(pa.int32(), pa.string())
+
+
+def refused(text, match, **options):
+    with pytest.raises(HicorexError, match=match) as caught:
+        read(text, **options)
+    assert "\n" not in str(caught.value)
+
+
+# Text
+
+
+def test_quotes():
+    table = read('a,b\n"x, ""y""",1.5\n"z",2.5\n"x, ""y""",3.5\n')
+    assert cells(table) == {"a": ['x, "y"', "z", 'x, "y"'], "b": [1.5, 2.5, 3.5]}
+    assert decision(table, "a") == ("categorical", "text, 2 different")
+    assert decision(table, "b") == ("gaussian", "numbers")
+
+
+def test_byte_order_mark():
+    assert_five(read(FIVE, "utf-8-sig"))
+
+
+def test_utf_16():
+    table = read(FIVE.replace("v", "ü"), "utf-16")
+    assert cells(table)["group"] == list("uüuüu")
+    assert table.notes == ("read as UTF-16",)
+
+
+def test_windows_1252():
+    table = read(FIVE.replace("v", "ü€").replace("group", "größe"), "cp1252")
+    assert cells(table)["größe"] == ["u", "ü€", "u", "ü€", "u"]
+    assert table.notes == ("not UTF-8: read as Windows-1252",)
+
+
+def test_windows_1252_beyond_the_head_of_the_file():
+    text = "group,x\n" + "u,1.5\n" * 300_000 + "ü,2.5\n"
+    table = read(text, "cp1252")
+    assert cells(table)["group"][-2:] == ["u", "ü"]
+    assert table.notes == ("not UTF-8: read as Windows-1252",)
+
+
+def test_given_encodings():
+    assert cells(read("a,b\nж,1\nи,2\nж,1\n".encode("cp1251"), encoding="cp1251"))["a"] == ["ж", "и", "ж"]
+    refused("a,b\nж,1\n".encode("cp1251"), "not in the encoding utf-8", encoding="utf-8")
+    refused("a,b\n", "encoding 'cp9' is not known", encoding="cp9")
+
+
+def test_semicolons_and_decimal_commas():
+    table = read("a;b\n1,5;x\n2,5;y,z\n-0,5e1;x\n")
+    assert cells(table) == {"a": [1.5, 2.5, -5.0], "b": ["x", "y,z", "x"]}
+    assert table.notes == ("delimiter ';', decimal comma",)
+
+
+def test_semicolons_with_decimal_points():
+    table = read(FIVE.replace(",", ";"))
+    assert_five(table)
+    assert table.notes == ("delimiter ';'",)
+
+
+@pytest.mark.parametrize(("sign", "called"), [("\t", "tab"), ("|", "'|'")])
+def test_other_delimiters(sign, called):
+    table = read(FIVE.replace(",", sign))
+    assert_five(table)
+    assert table.notes == (f"delimiter {called}",)
+
+
+def test_given_delimiter():
+    assert_five(read(FIVE.replace(",", ":"), delimiter=":"))
+    refused(FIVE, "delimiter is '::'", delimiter="::")
+    refused(FIVE, "decimal is ';'", decimal=";")
+
+
+def test_mixed_line_ends_and_blank_lines():
+    assert_five(read("group,x\r\nu,1.5\rv,2.5\n\n  \nu,3.25\r\n\r\nv,4\nu,5"))
+
+
+def test_cells_of_several_lines():
+    rows = [(f"line {i % 3}\nsecond, {i % 3}", i + 0.5) for i in range(20_000)]
+    for size in (20, 20_000):
+        short = io.StringIO()
+        csv.writer(short).writerows([("a", "b"), *rows[:size]])
+        table = read(short.getvalue())
+        assert cells(table) == {"a": [a for a, _ in rows[:size]], "b": [b for _, b in rows[:size]]}
+    assert decision(table, "a") == ("categorical", "text, 3 different")
+
+
+def test_no_header():
+    table = read("1,2.5\n2,3.5\n2,4.5\n")
+    assert cells(table) == {"x0": [1, 2, 2], "x1": [2.5, 3.5, 4.5]}
+    assert table.notes == ("no header: columns are called x0, x1, ...",)
+    assert read("2001,2002\n1.5,2.5\n2.5,3.5\n", header=True).names == ["2001", "2002"]
+    assert cells(read("u,v\nw,v\nu,w\n", header=False)) == {"x0": ["u", "w", "u"], "x1": ["v", "v", "w"]}
+
+
+def test_fractions_above_numbers_are_no_header():
+    table = read("5.1,3.5,setosa\n4.9,3.1,setosa\n4.9,3.0,virginica\n")
+    assert cells(table) == {"x0": [5.1, 4.9, 4.9], "x1": [3.5, 3.1, 3.0], "x2": ["setosa", "setosa", "virginica"]}
+
+
+def test_years_beside_a_name_are_a_header():
+    table = read("gene,2001,2002\na,1.5,2\nb,2.5,3\n")
+    assert table.names == ["2001", "2002"]
+    assert table.row_title == "gene"
+
+
+def test_blank_first_name_marks_names_of_rows():
+    table = read('"","a","b"\n"r1",1,2.5\n"r1",2,3.5\n"r3",1,NA\n')
+    assert cells(table) == {"a": [1, 2, 1], "b": [2.5, 3.5, None]}
+    assert_array_equal(table.row_names, ["r1", "r1", "r3"])
+    assert table.row_title == "row"
+    assert decision(table, "row") == ("row names", "marked as such by the file")
+
+
+@pytest.mark.parametrize("sign", [",", " ", "\t"])
+def test_header_one_shorter_marks_names_of_rows(sign):
+    table = read('"a" "b"\n"r1" 1 2.5\n"r2" 2 3.5\n"r3" 1 NA\n'.replace(" ", sign))
+    assert cells(table) == {"a": [1, 2, 1], "b": [2.5, 3.5, None]}
+    assert_array_equal(table.row_names, ["r1", "r2", "r3"])
+    assert table.notes[-1] == "the header is one field shorter than the rows: the first column holds names of rows"
+
+
+def test_delimiters_at_the_ends_of_lines():
+    table = read("a,b\nu,1.5,\nv,2.5,\nu,3.5,\n")
+    assert cells(table) == {"a": ["u", "v", "u"], "b": [1.5, 2.5, 3.5]}
+    assert decision(table, "column3") == ("ignored", "empty")
+
+
+def test_blank_and_duplicated_names():
+    table = read("a,,a,a_2,a\n" + "1.5,2.5,3.5,4.5,5.5\n2,3,4,5,6\n")
+    assert table.names == ["a", "column2", "a_3", "a_2", "a_4"]
+    assert table.notes == (
+        "duplicated name 'a': the second is called 'a_3'",
+        "duplicated name 'a': the third is called 'a_4'",
+    )
+    assert cells(table)["a_3"] == [3.5, 4.0]
+
+
+def test_a_line_of_another_length_is_named():
+    text = lines("a,b,c", [(i, i, i) for i in range(15)]) + "1,2\n" + "1,2,3\n"
+    with pytest.raises(HicorexError, match=r"^the file, line 17: 2 fields where the header has 3; correct that line"):
+        read(text)
+    with pytest.raises(HicorexError, match="line 19: 2 fields where the header has 3"):
+        read('a,b,"c\n\n"\n' + text.removeprefix("a,b,c\n"))
+    with pytest.raises(HicorexError, match="line 3: 3 fields where the first line has 2"):
+        read("1,2\n3,4\n5,6,7\n")
+
+
+def test_quotes_that_do_not_match_are_never_a_cell():
+    refused('a,b\n1,"u\n2,v\n3,w\n', "line 2: a quote is opened and never closed")
+    refused('a,b\n1,u\n2,"v\n3,w\n4,"x\n', "line 3: a quote is opened and closed in a later line")
+    refused('"a,b\n1,u\n', "line 1: a quote is opened and never closed")
+    refused('a,b\n1,u\n"2,v\n3,w\n', "line 3: a quote is opened and never closed")
+    assert cells(read('a,b\n1.5,5" u\n2.5,v\n1.5,5" u\n'))["b"] == ['5" u', "v", '5" u']
+
+
+@pytest.mark.slow
+def test_long_lines():
+    width = 200_000
+    values = np.arange(3 * width).reshape(3, width) + 0.5
+    text = ",".join(f"g{i}" for i in range(width)) + "\n" + "\n".join(",".join(map(str, row)) for row in values)
+    table = read(text)
+    assert len(table.names) == len(table.decisions) == width
+    assert set(table.kinds) == {"gaussian"}
+    for at in (0, 777, width - 1):
+        assert table.frame.column(at).to_pylist() == values[:, at].tolist()
+
+
+def test_a_wide_table_whose_types_change_further_down():
+    rows = [[f"{i}.5"] * 300 for i in range(40)]
+    rows[30][7] = "u"
+    rows[31][8] = "2"
+    rows[32][9] = ""
+    table = read("\n".join(",".join(row) for row in [[f"g{i}" for i in range(300)], *rows]))
+    assert cells(table)["g7"][29:32] == [29.5, None, 31.5]
+    assert decision(table, "g7") == ("gaussian", "numbers; 'u' read as missing: say --missing 'u'")
+    assert cells(table)["g8"][30:33] == [30.5, 2.0, 32.5]
+    assert cells(table)["g9"][31:34] == [31.5, None, 33.5]
+
+
+TEXTS = st.text(st.sampled_from('ab",;|\t\r\n ä€😀1.-?'), max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), st.sampled_from(",;\t|"), st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+def test_random_tables_come_back_cell_by_cell(data, delimiter, quoting):
+    width = data.draw(st.integers(2, 4))
+    rows = data.draw(st.lists(st.lists(TEXTS, min_size=width, max_size=width), min_size=1, max_size=8))
+    names = [f"n{i}" for i in range(width)]
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=delimiter, quoting=quoting).writerows([names, *rows])
+    table = read_new(file_of(text.getvalue()), Reading(delimiter=delimiter), dict.fromkeys(names, "text"))
+    trimmed = [[None if cell.strip(BLANKS) in MISSING else cell.strip(BLANKS) for cell in row] for row in rows]
+    assert [list(row.values()) for row in table.frame.to_pylist()] == trimmed
+
+
+# Columns
+
+
+def test_whole_numbers():
+    rows = [(i % 5, 7 * i % 31, float(i % 2), "" if i == 3 else i % 3) for i in range(100)]
+    table = read(lines("few,many,bits,gaps", rows))
+    assert table.kinds == ["categorical", "gaussian", "categorical", "categorical"]
+    assert decision(table, "few") == ("categorical", "whole numbers, 5 different")
+    assert decision(table, "many") == ("gaussian", "whole numbers, 31 different: read as amounts")
+    assert decision(table, "bits") == ("categorical", "whole numbers, 2 different")
+    assert table.decisions[3].missing == 0.01
+    assert cells(table)["gaps"][:5] == [0, 1, 2, None, 1]
+    assert table.frame.schema.types == [pa.int64(), pa.int64(), pa.float64(), pa.int64()]
+
+
+def test_whole_numbers_of_long_tables():
+    i = np.arange(300_000)
+    frame = {"few": 10 ** (i % 5), "many": i * 977 % 1_000_003, "some": i % 1000 - 500, "same": i * 0 + 7}
+    frame["gaps"] = np.where(i % 2, np.nan, 1e6 * (i % 3))
+    table = read(parquet(pa.table(frame)))
+    assert [d.why for d in table.decisions] == [
+        "whole numbers, 5 different",
+        "whole numbers, more than 20 different: read as amounts",
+        "whole numbers, 1000 different: read as amounts",
+        "constant",
+        "whole numbers, 3 different",
+    ]
+    assert table.decisions[4].missing == 0.5
+
+
+def test_identifiers():
+    rows = [(i, 100 + 3 * i, f"s{i}", i % 4, f"t{i % 30}") for i in range(1, 61)]
+    table = read(lines("n,sampleId,code,g,pair", rows))
+    assert decision(table, "n") == ("row names", "an identifier: the number of the row")
+    assert decision(table, "sampleId") == ("ignored", "an identifier: every row has another value")
+    assert decision(table, "code") == ("ignored", "an identifier: every row has another value")
+    assert decision(table, "pair") == ("categorical", "text, 30 different")
+    assert table.names == ["g", "pair"]
+    assert table.row_title == "n"
+    assert_array_equal(table.row_names, np.arange(1, 61))
+    table = read(lines("code,g", [row[2:4] for row in rows]))
+    assert_array_equal(table.row_names, [row[2] for row in rows])
+    assert decision(table, "code") == ("row names", "an identifier: every row has another value")
+
+
+def test_identifiers_of_long_tables():
+    table = read(parquet(pa.table({"x": np.arange(120_000) % 7, "s": [f"s{i}" for i in range(120_000)]})))
+    assert decision(table, "s") == ("ignored", "an identifier: 20000 rows looked at, each with another value")
+    table = read(parquet(pa.table({"x": np.arange(120_000) % 7, "s": [f"s{i % 60_001}" for i in range(120_000)]})))
+    assert decision(table, "s") == ("ignored", "nearly every row has a text of its own")
+
+
+def test_one_long_text_a_row():
+    rows = [(i % 3, f"a story {i if i else 1} of some length") for i in range(50)]
+    table = read(lines("g,story", rows))
+    assert decision(table, "story") == ("ignored", "nearly every row has a text of its own")
+    assert table.names == ["g"]
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ["31.12.2020", "1.1.2021"],
+        ["12/31/2020", "01/01/21 10:30 PM"],
+        ["2020-12-31", "2021-01-01"],
+        ["2020-12-31 10:00", "2021/01/01 11:00:30.5"],
+        ["2020-12-31T10:00:00Z", "2021-01-01T10:00:00Z"],
+    ],
+)
+def test_dates(dates):
+    table = read(lines("x,when", [(1.5, dates[0]), (2.5, dates[1]), (3.5, dates[0])]))
+    assert decision(table, "when") == ("ignored", "dates")
+    assert table.names == ["x"]
+    table = read(lines("when,x", [(dates[0], 1.5), (dates[1], 2.5)]))
+    assert decision(table, "when") == ("row names", "dates")
+    table = read(lines("x,when", [(1.5, dates[0]), (2.5, dates[1]), (3.5, dates[0])]), kinds={"when": "categorical"})
+    assert decision(table, "when") == ("categorical", "as asked for: dates")
+    assert len(set(cells(table)["when"])) == 2
+
+
+def test_booleans():
+    table = read("a,b\ntrue,1.5\nFalse,2.5\n,3.5\n")
+    assert cells(table)["a"] == [True, False, None]
+    assert decision(table, "a") == ("categorical", "true or false")
+
+
+def test_columns_without_information():
+    table = read("empty,same,text,x\n,1,u,1.5\nNA,1,u,2.5\n,1,,3.5\n")
+    assert [d.why for d in table.decisions] == ["empty", "constant", "constant", "numbers"]
+    assert [d.missing for d in table.decisions] == pytest.approx([1, 0, 1 / 3, 0])
+    assert table.names == ["x"]
+
+
+def test_missing_markers_as_text_and_number():
+    rows = [("-999", -999.0, -999, "none"), (1.5, 2.5, 3, "u"), (2.5, 1.5, 4, " u "), ("none", 0.5, 3, "-999.0")]
+    table = read(lines("a,b,c,d", rows), missing=("-999", "none"))
+    assert cells(table) == {
+        "a": [None, 1.5, 2.5, None],
+        "b": [None, 2.5, 1.5, 0.5],
+        "c": [None, 3, 4, 3],
+    }
+    assert [d.missing for d in table.decisions] == [0.5, 0.25, 0.25, 0.5]
+    assert [d.kind for d in table.decisions] == ["gaussian", "gaussian", "categorical", "ignored"]
+    array = np.array([[1.0, -999], [2.5, 3], [-999, 4.5]])
+    table = read(npy(array), missing=("-999",))
+    assert_array_equal(table.frame, np.where(array == -999, np.nan, array))
+    table = read(npy(array.astype(int)), missing=("-999",))
+    assert_array_equal(table.frame, np.where(array == -999, np.nan, array.astype(int)))
+
+
+def test_question_marks_among_numbers():
+    rows = [(f"{i}.5", i % 3) for i in range(30)] + [("?", "?"), ("-", 1)]
+    table = read(lines("a,b", rows))
+    assert decision(table, "a") == (
+        "gaussian",
+        "numbers; '?', '-' read as missing: say --missing '?' --missing '-'",
+    )
+    assert decision(table, "b") == ("categorical", "whole numbers, 3 different; '?' read as missing: say --missing '?'")
+    assert cells(table)["a"][-3:] == [29.5, None, None]
+    assert cells(table)["b"][-3:] == [2, None, 1]
+    assert table.decisions[0].missing == 2 / 32
+    many = [*rows, ("u", 1), ("v", 1), ("v", 1)]
+    assert decision(read(lines("a,b", many)), "a")[1] == "nearly every row has a text of its own"
+
+
+def test_blanks_around_numbers_and_texts():
+    table = read("a , b, c\n 1.5, u ,+2\n 2.5 , v,3\n NA, u,  2 \n")
+    assert cells(table) == {"a": [1.5, 2.5, None], "b": ["u", "v", "u"], "c": [2, 3, 2]}
+
+
+@pytest.mark.parametrize(
+    ("values", "advice"),
+    [
+        (['"1,234.5"', '"2,345,678"'], "numbers with thousands separators; write them without"),
+        (["1.234.567", "2.345.678"], "numbers with thousands separators; write them without"),
+        (["12%", "1.5 %"], "numbers with a per cent sign; take the sign away"),
+        (["$12", "$1.50"], "amounts with a currency sign; take the sign away"),
+        (['"1,5"', '"2,25"'], "numbers with a decimal comma; say that the decimal sign is ','"),
+    ],
+)
+def test_numbers_written_otherwise(values, advice):
+    table = read(lines("x,a", [(i + 0.5, values[i % 2]) for i in range(10)]))
+    assert decision(table, "a") == ("categorical", f"text, 2 different; looks like {advice}")
+
+
+def test_arrow_types():
+    table = pa.table(
+        {
+            "money": pa.array([decimal.Decimal("1.50"), decimal.Decimal("2.25"), None]),
+            "coded": pa.array(["u", " v", "u"]).dictionary_encode(),
+            "list": pa.array([[1], [2], [3]]),
+            "bytes": pa.array([b"1", b"2", b"3"]),
+            "when": pa.array([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2), None]),
+            "none": pa.array([None, None, None]),
+            "large": pa.array(["u", None, "v"], pa.large_string()),
+            "small": pa.array([1.5, 2.5, np.inf], pa.float32()),
+            "flag": pa.array([True, None, False]),
+            "nan": pa.array([1.5, np.nan, None]),
+            "codes": pa.array([3, 4, 3], pa.int64()).dictionary_encode(),
+        }
+    )
+    found = read(parquet(table, store_schema=True))
+    assert {d.name: d.why for d in found.decisions} == {
+        "money": "numbers",
+        "coded": "text, 2 different",
+        "list": "values of type list<element: int64>: give each value a column of its own",
+        "bytes": "values of type binary: give each value a column of its own",
+        "when": "dates",
+        "none": "empty",
+        "large": "text, 2 different",
+        "small": "numbers",
+        "flag": "true or false",
+        "nan": "constant",
+        "codes": "whole numbers, 2 different",
+    }
+    assert cells(found) == {
+        "money": [1.5, 2.25, None],
+        "coded": ["u", "v", "u"],
+        "large": ["u", None, "v"],
+        "small": [1.5, 2.5, np.inf],
+        "flag": [True, None, False],
+        "codes": [3, 4, 3],
+    }
+    assert found.frame.schema.field("large").type == pa.dictionary(pa.int32(), pa.string())
+    assert found.decisions[9].missing == pytest.approx(2 / 3)
+
+
+# Options
+
+
+ROWS = lines("name,g1,g2,h1,w", [(f"s{i}", i + 0.5, 2 * i + 0.5, i % 3, 1 + i % 2) for i in range(30)])
+
+
+def test_use_and_exclude():
+    table = read(ROWS, use=("g*", "h?"), exclude=("g2",))
+    assert table.names == ["g1", "h1"]
+    assert decision(table, "g2") == ("ignored", "excluded")
+    assert decision(table, "w") == ("ignored", "not among those to be used")
+    assert table.row_title == "name"
+    table = read(ROWS, exclude=("name",))
+    assert table.row_title == "row"
+    assert decision(table, "name") == ("ignored", "excluded")
+    assert read(ROWS.replace("g1", "G1"), use=("g*",)).names == ["g2"]
+    assert read(ROWS.replace("g1", "g[1]"), use=("g[1]",)).names == ["g[1]"]
+
+
+def test_kinds():
+    table = read(ROWS, kinds={"h1": "gaussian", "?1": "categorical", "g*": "rank", "name": "categorical"})
+    assert table.kinds == ["categorical", "rank", "rank", "gaussian", "categorical"]
+
+
+def test_kinds_that_do_not_fit():
+    refused(
+        ROWS, "Column 'name' holds text and cannot be rank; make it categorical or leave it out", kinds={"name": "rank"}
+    )
+    refused(ROWS, "kinds gives 'g1' the kind 'normal'; use one of gaussian, rank, categorical", kinds={"g1": "normal"})
+
+
+def test_row_names_and_weights():
+    table = read(ROWS, row_names="h1", weights="w")
+    assert_array_equal(table.row_names, np.arange(30) % 3)
+    assert_array_equal(table.weight, 1 + np.arange(30) % 2)
+    assert table.names == ["g1", "g2"]
+    assert decision(table, "h1") == ("row names", "asked for")
+    assert decision(table, "w") == ("weights", "asked for")
+    assert decision(table, "name") == ("ignored", "an identifier: every row has another value")
+    refused(ROWS, "weights names column 'name', which does not hold numbers", weights="name")
+    refused(ROWS.replace("29.5", "-1"), "Column 'g1' has weights that are missing, negative", weights="g1")
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("use", ("gg1",)),
+        ("exclude", ("gg1",)),
+        ("kinds", {"gg1": "rank"}),
+        ("row_names", "gg1"),
+        ("weights", "gg1"),
+    ],
+)
+def test_unknown_columns_are_named_with_the_closest(option, given):
+    refused(
+        ROWS, f"{option} names column 'gg1', which the file does not have; the closest it has: 'g1'", **{option: given}
+    )
+
+
+def test_patterns_that_match_nothing():
+    refused(ROWS, r"use names column 'q\*', which the file does not have; it has 'name', 'g1', 'g2', ...", use=("q*",))
+
+
+def test_nothing_to_learn_from():
+    refused("a,b\n1,\n1,\n", "has no column to learn from: 'a': ignored, constant; 'b': ignored, empty")
+    refused("a,b\n1,2\n", "has no column to learn from: it has one row, and at least two are needed", header=True)
+
+
+# Formats
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def parquet(table, **options):
+    file = io.BytesIO()
+    pq.write_table(table, file, **options)
+    return file.getvalue()
+
+
+def feathered(table, **options):
+    file = io.BytesIO()
+    feather.write_feather(table, file, **options)
+    return file.getvalue()
+
+
+def arrow():
+    return pacsv.read_csv(file_of(FIVE))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        FIVE.encode(),
+        FIVE.replace(",", "\t").encode(),
+        gzip.compress(FIVE[:20].encode()) + gzip.compress(FIVE[20:].encode()),
+        bz2.compress(FIVE.encode()),
+        lzma.compress(FIVE.encode()),
+        pa.compress(FIVE.encode(), "zstd", asbytes=True),
+        parquet(arrow()),
+        gzip.compress(parquet(arrow())),
+        feathered(arrow()),
+        feathered(arrow(), compression="uncompressed"),
+    ],
+    ids=["csv", "tsv", "gzip", "bzip2", "xz", "zstd", "parquet", "parquet in gzip", "feather", "arrow"],
+)
+@pytest.mark.parametrize("how", ["path", "file", "standard input"])
+def test_formats_are_told_by_their_content(content, how, tmp_path, monkeypatch):
+    path = tmp_path / "table.txt"
+    path.write_bytes(content)
+    if how == "path":
+        assert_five(read_table(path))
+        assert_five(read_table(str(path)))
+    elif how == "file":
+        with path.open("rb") as file:
+            assert_five(read_table(file))
+    else:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert_five(read_table("-"))
+
+
+def test_names_of_rows_from_pandas():
+    frame = arrow().to_pandas().set_index(np.array(list("pqrst")))
+    table = read(parquet(pa.Table.from_pandas(frame)))
+    assert cells(table) == cells(read(FIVE))
+    assert_array_equal(table.row_names, list("pqrst"))
+
+
+ARRAY = np.random.default_rng(0).normal(size=(6, 4)).round(2)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, ">f8"])
+def test_arrays(dtype):
+    for content in (npy(ARRAY.astype(dtype)), npz(a=ARRAY.astype(dtype)), npz(b=ARRAY[0], X=ARRAY.astype(dtype))):
+        table = read(content)
+        assert_array_equal(table.frame, ARRAY.astype(dtype))
+        assert table.names == ["x0", "x1", "x2", "x3"]
+        assert table.kinds == ["gaussian"] * 4
+        assert decision(table, "x3") == ("gaussian", "numbers")
+        assert table.notes == ("an array: columns are called x0, x1, ...",)
+
+
+def test_arrays_with_columns_left_out():
+    array = np.column_stack([np.arange(10), np.arange(10) % 2, np.zeros(10), np.arange(10)[::-1]]).astype(np.int16)
+    table = read(npy(array))
+    assert_array_equal(table.frame, array[:, [1, 3]])
+    assert table.names == ["x1", "x3"]
+    assert [d.kind for d in table.decisions] == ["row names", "categorical", "ignored", "categorical"]
+    assert_array_equal(table.row_names, np.arange(10))
+    assert_array_equal(read(npy(array[:, 1:2] == 1)).frame, array[:, 1:2] == 1)
+    assert cells(read(npy(np.array([["u", "1.5"], ["v", "2.5"], ["u", "1.5"]])))) == {
+        "x0": ["u", "v", "u"],
+        "x1": [1.5, 2.5, 1.5],
+    }
+
+
+def test_arrays_of_records():
+    records = np.array([(1, 2.5, b"u"), (2, 3.5, b"v"), (1, 4.5, b"u")], [("a", int), ("b", float), ("c", "S1")])
+    assert cells(read(npy(records))) == {"a": [1, 2, 1], "b": [2.5, 3.5, 4.5], "c": ["u", "v", "u"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (npy(ARRAY[0]), "holds a vector; save an array of two dimensions"),
+        (npy(ARRAY[None]), "holds an array of 3 dimensions; save an array of two dimensions"),
+        (npy(ARRAY * 1j), "holds values of type complex128; save an array of numbers"),
+        (npy(np.array([["u", None]])), "holds Python objects; save an array of numbers"),
+        (npz(a=np.array([["u", None]])), "holds Python objects; save an array of numbers"),
+        (npz(a=ARRAY, b=ARRAY), "holds the arrays a, b; call the table X, or save it alone"),
+        (npy(ARRAY[:0]), "has no rows"),
+        (npy(ARRAY)[:-8], "begins like a NumPy file but is broken"),
+    ],
+)
+def test_arrays_that_are_no_table(content, match):
+    refused(content, match)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "dense"), [(np.int64, np.uint8), (np.float64, np.float64), (np.float32, np.float32), (bool, bool)]
+)
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_sparse_matrices(dtype, dense, form):
+    array = (np.arange(28).reshape(7, 4) * 7 % 5 * (np.arange(4) % 2 == np.arange(7)[:, None] % 2)).astype(dtype)
+    file = io.BytesIO()
+    sparse.save_npz(file, sparse.coo_array(array).asformat(form))
+    table = read(file.getvalue())
+    assert_array_equal(table.frame, array)
+    assert table.frame.dtype == dense
+
+
+def test_sparse_matrices_that_are_too_large():
+    file = io.BytesIO()
+    sparse.save_npz(file, sparse.coo_array(([1.0], ([5], [7])), shape=(10_000_000, 1_000_000)))
+    refused(file.getvalue(), r"sparse matrix that takes 80000.0 GB as a table, of .* GB that are free; keep fewer")
+
+
+def test_workbooks():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    refused(file.getvalue(), "is an Excel workbook; save its sheet as CSV")
+    refused(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "is an Excel workbook; save its sheet as CSV")
+
+
+# Errors
+
+
+def test_archives():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("data.csv", FIVE)
+    refused(file.getvalue(), "is a zip archive; unpack it")
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"", "is empty; give a file with a header and rows"),
+        (b"\n \n", "is empty; give a file with a header and rows"),
+        (b"a,b\n", "has a header and no rows"),
+        (gzip.compress(FIVE.encode())[:-12], "is compressed by gzip and broken; make or fetch it again"),
+        (gzip.compress(FIVE.encode())[:12] + b"abc", "is compressed by gzip and broken; make or fetch it again"),
+        (parquet(arrow())[:-20], "begins like a Parquet file but is broken; make or fetch it again"),
+        (feathered(arrow())[:-20], "begins like a Feather file but is broken; make or fetch it again"),
+        (b"PK\x03\x04abc", "begins like a zip archive but is broken"),
+        (bytes(range(256)), "is neither text nor a format that is known; save it as CSV"),
+        (parquet(arrow()[:0]), "has no rows"),
+    ],
+)
+def test_broken_files(content, match, tmp_path):
+    refused(content, f"^the file {match}")
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(HicorexError, match=f"data.csv {match}"):
+        read_table(path)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(HicorexError, match=r"data\.csv is not there; check its name and folder"):
+        read_table(tmp_path / "data.csv")
+    with pytest.raises(HicorexError, match="is a folder; give a file"):
+        read_table(tmp_path)
+
+
+def test_files_that_may_not_be_read(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    path = tmp_path / "data.csv"
+    path.write_text(FIVE)
+    monkeypatch.setattr(pa, "memory_map", refuse)
+    with pytest.raises(HicorexError, match=r"data\.csv may not be read; change its permissions"):
+        read_table(path)
+
+
+def test_a_model_takes_the_frame_and_the_kinds():
+    rng = np.random.default_rng(0)
+    coin = rng.integers(2, size=(200, 2))
+    rows = [(f"s{i}", "uv"[a], a + rng.normal() / 9, b, b + rng.normal() / 9) for i, (a, b) in enumerate(coin)]
+    table = read(lines("name,a1,a2,b1,b2", rows))
+    model = Corex(2, marginals=table.kinds, n_init=2, random_state=0).fit(table.frame)
+    first, second, third, fourth = model.clusters_
+    assert first == second != third == fourth
+    new = read_new(
+        file_of(lines("b2,b1,a2,a1", [(1, 1, 0, "u")])),
+        Reading(),
+        dict(zip(table.names, ("text", "number", "whole number", "number"), strict=True)),
+    )
+    assert_array_equal(model.transform(new.frame), model.transform(table.frame)[[np.argmin(coin[:, 0] - coin[:, 1])]])
+
+
+# New samples
+
+
+EXPECTED = {"x": "number", "n": "whole number", "t": "text", "b": "boolean"}
+
+
+def new(text, reading=None, expected=EXPECTED):
+    return read_new(file_of(text), reading or Reading(), expected)
+
+
+def test_new_samples_in_the_order_of_the_model():
+    table = new("b,t,other,n,x\ntrue,01,u,3,1\nfalse,02,v,,2\n")
+    assert table.names == ["x", "n", "t", "b"]
+    assert cells(table) == {"x": [1.0, 2.0], "n": [3, None], "t": ["01", "02"], "b": [True, False]}
+    assert table.frame.schema.types == [
+        pa.float64(),
+        pa.int64(),
+        pa.dictionary(pa.int32(), pa.string()),
+        pa.bool_(),
+    ]
+    assert decision(table, "other") == ("ignored", "not in the model")
+    assert table.decisions[3].missing == 0.5
+    assert_array_equal(table.row_names, [1, 2])
+
+
+def test_new_samples_keep_names_of_rows():
+    table = new("id,b,t,n,x\ns1,1,u,3.0,1.5\n")
+    assert cells(table) == {"x": [1.5], "n": [3], "t": ["u"], "b": [True]}
+    assert table.row_names.tolist() == ["s1"]
+    assert table.row_title == "id"
+
+
+def test_new_samples_of_other_types():
+    frame = pa.table({"x": [1, 2], "n": [3.0, np.nan], "t": [1, 2], "b": [0, 1]})
+    table = new(parquet(frame))
+    assert cells(table) == {"x": [1.0, 2.0], "n": [3, None], "t": ["1", "2"], "b": [False, True]}
+
+
+def test_new_samples_with_missing_values():
+    table = new("x,n,t,b\n?,-,?,\n-9,-9,-9,true\n", Reading(missing=("-9",)))
+    assert cells(table) == {"x": [None, None], "n": [None, None], "t": ["?", None], "b": [None, True]}
+
+
+@pytest.mark.parametrize(
+    ("row", "match"),
+    [
+        ("u,3,t,true", "the file, column 'x': 'u' is not a number, which the model expects"),
+        ("1.5,3.5,t,true", "column 'n': 3.5 is not a whole number"),
+        ("1.5,3,t,2", "column 'b': 2 is not true or false"),
+        ("1.5,3,t,yes", "column 'b': 'yes' is not true or false"),
+        ("true,3,t,true", "column 'x': True is not a number"),
+        ("2020-01-01,3,t,true", r"column 'x': .* is not a number"),
+    ],
+)
+def test_new_samples_that_do_not_fit(row, match):
+    with pytest.raises(HicorexError, match=match):
+        new(f"x,n,t,b\n{row}\n")
+
+
+def test_new_samples_that_lack_a_column():
+    with pytest.raises(
+        HicorexError, match="the file lacks the column 'height' that the model knows; the closest it has: 'heigth'"
+    ):
+        new("heigth,x\n1,2\n", expected={"height": "number", "x": "number"})
+    with pytest.raises(HicorexError, match="the type 'float'; use one of number"):
+        new(FIVE, expected={"x": "float"})
+
+
+def test_new_samples_from_arrays():
+    table = read_new(file_of(npy(ARRAY)), Reading(), {"x2": "number", "x0": "number"})
+    assert_array_equal(table.frame, ARRAY[:, [2, 0]])
+    table = read_new(file_of(npy(ARRAY.round())), Reading(), {"x2": "whole number", "x0": "number"})
+    assert cells(table) == {"x2": ARRAY[:, 2].round().astype(int).tolist(), "x0": ARRAY[:, 0].round().tolist()}
+    table = read_new(file_of(npy(np.eye(3, dtype=int))), Reading(missing=("1",)), {"x1": "number"})
+    assert_array_equal(table.frame, [[0], [np.nan], [0]])
+
+
+def test_new_samples_with_weights():
+    assert_array_equal(new("x,w\n1,2\n2,3\n", Reading(weights="w"), {"x": "number"}).weight, [2, 3])
+    assert new("x\n1\n2\n", Reading(weights="w"), {"x": "number"}).weight is None
