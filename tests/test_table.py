@@ -213,8 +213,8 @@ def test_quotes_that_do_not_match_are_never_a_cell():
 
 @pytest.mark.slow
 def test_long_lines():
-    width = 200_000
-    values = np.arange(3 * width).reshape(3, width) + 0.5
+    width = 60_000
+    values = np.arange(3 * width).reshape(3, width) + 0.123456789
     text = ",".join(f"g{i}" for i in range(width)) + "\n" + "\n".join(",".join(map(str, row)) for row in values)
     table = read(text)
     assert len(table.names) == len(table.decisions) == width
@@ -475,7 +475,10 @@ def test_row_names_and_weights():
     assert_array_equal(table.weight, 1 + np.arange(30) % 2)
     assert table.names == ["g1", "g2"]
     assert decision(table, "h1") == ("row names", "asked for")
-    assert decision(table, "w") == ("weights", "asked for")
+    assert decision(table, "w") == ("weights", "whole numbers: each row counts so many times")
+    fractions = read(ROWS, weights="g1")
+    assert fractions.weight.mean() == pytest.approx(1)
+    assert decision(fractions, "g1") == ("weights", "brought to an average of 1")
     assert decision(table, "name") == ("ignored", "an identifier: every row has another value")
     refused(ROWS, "weights names column 'name', which does not hold numbers", weights="name")
     refused(ROWS.replace("29.5", "-1"), "Column 'g1' has weights that are missing, negative", weights="g1")
@@ -493,12 +496,16 @@ def test_row_names_and_weights():
 )
 def test_unknown_columns_are_named_with_the_closest(option, given):
     refused(
-        ROWS, f"{option} names column 'gg1', which the file does not have; the closest it has: 'g1'", **{option: given}
+        ROWS,
+        f"--{option.replace('_', '-')} names column 'gg1', which the file does not have; the closest it has: 'g1'",
+        **{option: given},
     )
 
 
 def test_patterns_that_match_nothing():
-    refused(ROWS, r"use names column 'q\*', which the file does not have; it has 'name', 'g1', 'g2', ...", use=("q*",))
+    refused(
+        ROWS, r"use names column 'q\*', which the file does not have; it has 'name', 'g1', 'g2' and others", use=("q*",)
+    )
 
 
 def test_nothing_to_learn_from():
@@ -797,6 +804,20 @@ def test_new_samples_from_arrays():
     assert_array_equal(table.frame, [[0], [np.nan], [0]])
 
 
-def test_new_samples_with_weights():
-    assert_array_equal(new("x,w\n1,2\n2,3\n", Reading(weights="w"), {"x": "number"}).weight, [2, 3])
-    assert new("x\n1\n2\n", Reading(weights="w"), {"x": "number"}).weight is None
+def test_text_of_files_with_types_stays_text():
+    """Parquet says that a column is text: codes of digits are no amounts, and "NA" is a country."""
+    codes = pa.array(["10", "20", "NA"] * 20)
+    table = pa.table({"code": codes.dictionary_encode(), "plain": codes, "gap": ["u", None, ""] * 20, "f": range(60)})
+    read_back = read(parquet(table))
+    assert decision(read_back, "code") == ("categorical", "text, 3 different")
+    assert decision(read_back, "plain") == ("categorical", "text, 3 different")
+    assert [d.missing for d in read_back.decisions] == pytest.approx([0, 0, 2 / 3, 0])
+    assert cells(read_back)["code"][:3] == ["10", "20", "NA"]
+    again = read_new(io.BytesIO(parquet(table)), Reading(), {"code": "text"})
+    assert again.frame.column(0).to_pylist()[:3] == ["10", "20", "NA"]
+
+
+def test_usual_row_names_are_used_where_they_are():
+    text = "x,who\n1,u\n2,v\n"
+    assert read_new(io.BytesIO(text.encode()), Reading(), {"x": "number"}, "who").row_names.tolist() == ["u", "v"]
+    assert read_new(io.BytesIO(b"x\n1\n2\n"), Reading(), {"x": "number"}, "who").row_names.tolist() == [1, 2]

@@ -52,7 +52,7 @@ class _Numbers:
 
 
 def examine(
-    columns: pa.Table | np.ndarray, names: list[str], missing: tuple[str, ...], decimal: str, wanted: set[int]
+    columns: pa.Table | np.ndarray, names: list[str], missing: tuple[str, ...], decimal: str | None, wanted: set[int]
 ) -> Findings:
     """Decide on each column; those in `wanted` are to be used whatever they hold."""
     n_rows, n_columns = columns.shape
@@ -238,7 +238,7 @@ def _take_other(
     column: pa.ChunkedArray,
     names: list[str],
     missing: tuple[str, ...],
-    decimal: str,
+    decimal: str | None,
     wanted: bool,
 ) -> None:
     kind, n_rows = column.type, len(column)
@@ -288,7 +288,7 @@ def _take_text(
     column: Any,
     names: list[str],
     missing: tuple[str, ...],
-    decimal: str,
+    decimal: str | None,
     wanted: bool,
 ) -> None:
     n_rows = len(column)
@@ -314,7 +314,7 @@ def _take_text(
     share = counts[number].sum() / present
     others = texts.filter(pa.array(~number)).to_pylist() if share >= 0.9 else []
     if share >= 0.9 and len(others) <= 3:
-        _take_single(found, at, numbers_of(codes, texts, number, decimal), names, missing)
+        _take_single(found, at, numbers_of(codes, texts, number, decimal or "."), names, missing)
         if others:
             shown = ", ".join(map(repr, others))
             found.why[at] += f"; {shown} read as missing: say --missing {' --missing '.join(map(repr, others))}"

@@ -30,13 +30,16 @@ class Raw(NamedTuple):
 
     columns : pyarrow.Table, or array of shape (n_samples, n_columns)
     row_names : index of the column that the file itself marks as names of rows, None if it marks none
+    decimal : the decimal sign of numbers among text; None if columns have types, so that their text is text
+    markers : texts that stand for missing values in any such file
     """
 
     columns: pa.Table | np.ndarray
     names: list[str]
     row_names: int | None = None
     notes: tuple[str, ...] = ()
-    decimal: str = "."
+    decimal: str | None = None
+    markers: tuple[str, ...] = ("",)
 
 
 class Record(NamedTuple):
@@ -173,7 +176,7 @@ def _read_utf8(
     longest = max(record.end - record.start for record in sample)
     parse = _Parse(data, body, name, names, sign, decimal, missing, header)
     table = parse.read(types, fixed, max(min(len(names) * 1024, 1 << 25), 1 << 20, 4 * longest))
-    return Raw(table, names, row_names, (*notes, *changed), decimal)
+    return Raw(table, names, row_names, (*notes, *changed), decimal, MISSING)
 
 
 class _Parse:

@@ -111,11 +111,11 @@ def read_table(source: str | Path | BinaryIO, reading: Reading = Reading()) -> T
     n_rows, n_columns = raw.columns.shape
     chosen = _Names(raw.names)
     wanted, named = _wanted(reading, chosen)
-    row_names = raw.row_names if reading.row_names is None else chosen.one(reading.row_names, "row_names")
-    weights = None if reading.weights is None else chosen.one(reading.weights, "weights")
-    used = chosen.match(reading.use, "use") if reading.use else set(range(n_columns))
-    excluded = chosen.match(reading.exclude, "exclude")
-    found = examine(raw.columns, raw.names, reading.missing, raw.decimal, named)
+    row_names = raw.row_names if reading.row_names is None else chosen.one(reading.row_names, "--row-names")
+    weight, weights = None, None if reading.weights is None else chosen.one(reading.weights, "--weights")
+    used = chosen.match(reading.use, "--use") if reading.use else set(range(n_columns))
+    excluded = chosen.match(reading.exclude, "--exclude")
+    found = examine(raw.columns, raw.names, (*raw.markers, *reading.missing), raw.decimal, named)
     if row_names is None and 0 not in excluded | named | {weights} and found.unique[0]:
         row_names = 0
     columns = _changed(raw.columns, found)
@@ -140,12 +140,12 @@ def read_table(source: str | Path | BinaryIO, reading: Reading = Reading()) -> T
         elif why[row_names].startswith(("text", "not among")):
             why[row_names] = "an identifier: every row has another value"
     if weights is not None:
-        kinds[weights], why[weights] = "weights", "asked for"
+        kinds[weights] = "weights"
+        weight, why[weights] = _weight(_column(columns, weights), raw.names[weights])
     decisions = tuple(map(Decision, raw.names, kinds, found.missing.tolist(), why))
     kept = [at for at, kind in enumerate(kinds) if kind in KINDS]
     if not kept:
         raise HicorexError(f"{_name(source)} has no column to learn from: {_summary(decisions, n_rows)}.")
-    weight = None if weights is None else _weight(_column(columns, weights), raw.names[weights])
     return _table(raw, columns, kept, [kinds[at] for at in kept], row_names, weight, decisions)
 
 
@@ -158,6 +158,8 @@ def read_new(
     ----------
     expected :
         For each column that the model knows, in its order, "number", "whole number", "text" or "boolean".
+    usual_row_names :
+        The column that had the names of rows in the fit; it is not missed.
 
     Other columns are ignored; a column that lacks, or a value of another type, is an error that names it.
     """
@@ -165,6 +167,7 @@ def read_new(
     if unknown:
         raise HicorexError(f"expected names the type {min(unknown)!r}; use one of {', '.join(EXPECTED)}.")
     raw = _read(source, reading, [name for name, what in expected.items() if what == "text"])
+    missing = (*raw.markers, *reading.missing)
     chosen = _Names(raw.names)
     lacking = [name for name in expected if name not in chosen.index]
     if lacking:
@@ -174,23 +177,24 @@ def read_new(
         )
     order = [chosen.index[name] for name in expected]
     known = set(order)
-    weights = chosen.index.get(reading.weights) if reading.weights is not None else None
-    row_names = raw.row_names if reading.row_names is None else chosen.one(reading.row_names, "row_names")
-    if row_names is None and not {0} & (known | {weights}):
+    row_names = chosen.index.get(usual_row_names or "", raw.row_names)
+    if reading.row_names is not None:
+        row_names = chosen.one(reading.row_names, "--row-names")
+    if row_names is None and 0 not in known:
         first = raw.columns[:, :1] if isinstance(raw.columns, np.ndarray) else raw.columns.select([0])
-        if examine(first, raw.names[:1], reading.missing, raw.decimal, set()).unique[0] or len(first) == 1:
+        if examine(first, raw.names[:1], missing, raw.decimal, set()).unique[0] or len(first) == 1:
             row_names = 0
     columns = raw.columns
     share = np.zeros(len(raw.names))
     if isinstance(columns, np.ndarray) and set(expected.values()) != {"number"}:
         columns = pa.table(list(columns.T), names=raw.names)
     if isinstance(columns, np.ndarray):
-        found = examine(columns, raw.names, reading.missing, raw.decimal, set())
+        found = examine(columns, raw.names, missing, raw.decimal, set())
         share, columns = found.missing, _changed(columns, found)
     else:
         given = columns.columns
         for at, (name, what) in zip(order, expected.items(), strict=True):
-            given[at] = bring(given[at], what, f"{_name(source)}, column {name!r}", reading.missing, raw.decimal)
+            given[at] = bring(given[at], what, f"{_name(source)}, column {name!r}", missing, raw.decimal)
             share[at] = _gaps(given[at]) / columns.num_rows
         columns = pa.table(given, names=raw.names)
     asked, _ = _wanted(reading, chosen, strict=False)
@@ -203,15 +207,13 @@ def read_new(
     for at, name in enumerate(raw.names):
         if at in told:
             decisions.append(Decision(name, told[at], float(share[at]), expected[name]))
-        elif at in (row_names, weights):
-            decisions.append(Decision(name, "row names" if at == row_names else "weights", 0.0, "not in the model"))
         else:
-            decisions.append(Decision(name, "ignored", float(share[at]), "not in the model"))
-    weight = None if weights is None else _weight(_column(columns, weights), raw.names[weights])
-    return _table(raw, columns, order, kinds, row_names, weight, tuple(decisions))
+            kind = "row names" if at == row_names else "ignored"
+            decisions.append(Decision(name, kind, float(share[at]), "not in the model"))
+    return _table(raw, columns, order, kinds, row_names, None, tuple(decisions))
 
 
-def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...], decimal: str) -> Any:
+def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...], decimal: str | None) -> Any:
     """A column as the type that a model expects."""
     kind = column.type
     if pa.types.is_dictionary(kind) and not is_text(kind):
@@ -226,6 +228,7 @@ def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...
         _, codes, _, texts = tidy_text(column, missing)
         if what == "boolean":
             return _booleans(codes, texts, name)
+        decimal = decimal or "."
         number = pc.match_substring_regex(texts, f"^{NUMBER}$".replace(r"\.", re.escape(decimal)))
         number = number.to_numpy(zero_copy_only=False)
         # Signs such as "?" and "-" alone stand for missing numbers.
@@ -306,7 +309,7 @@ class _Names:
         close = difflib.get_close_matches(name, self.names, 3, 0.5)
         if not close:
             close = self.names[:3]
-            return f"; it has {', '.join(map(repr, close))}{', ...' if len(self.names) > 3 else ''}"
+            return f"; it has {', '.join(map(repr, close))}{' and others' if len(self.names) > 3 else ''}"
         return f"; the closest it has: {', '.join(map(repr, close))}"
 
 
@@ -328,9 +331,9 @@ def _wanted(reading: Reading, chosen: _Names, strict: bool = True) -> tuple[dict
     for plain in (False, True):
         for pattern, kind in reading.kinds.items():
             if kind not in KINDS:
-                raise HicorexError(f"kinds gives {pattern!r} the kind {kind!r}; use one of {', '.join(KINDS)}.")
+                raise HicorexError(f"--kinds gives {pattern!r} the kind {kind!r}; use one of {', '.join(KINDS)}.")
             if (pattern in chosen.index) == plain:
-                kinds.update(dict.fromkeys(chosen.match([pattern], "kinds", strict), kind))
+                kinds.update(dict.fromkeys(chosen.match([pattern], "--kinds", strict), kind))
     return kinds, {chosen.index[name] for name in reading.kinds if name in chosen.index}
 
 
@@ -358,15 +361,18 @@ def _gaps(column: Any) -> int:
     return column.null_count + (nan or 0)
 
 
-def _weight(column: Any, name: str) -> np.ndarray:
+def _weight(column: Any, name: str) -> tuple[np.ndarray, str]:
+    """Weights of samples, and what is made of them: whole numbers count samples, others are about their relation."""
     if not isinstance(column, np.ndarray):
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-            raise HicorexError(f"weights names column {name!r}, which does not hold numbers; give one that does.")
+            raise HicorexError(f"--weights names column {name!r}, which does not hold numbers; give one that does.")
         column = column.to_numpy()
     weight = np.array(column, float)
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
         raise HicorexError(f"Column {name!r} has weights that are missing, negative or all zero; give positive ones.")
-    return weight
+    if (weight == np.rint(weight)).all():
+        return weight, "whole numbers: each row counts so many times"
+    return weight / weight.mean(), "brought to an average of 1"
 
 
 def _table(

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from hicorex.csv_file import Raw, name_columns, read_text
+from hicorex.csv_file import MISSING, Raw, name_columns, read_text
 from hicorex.exceptions import HicorexError
 
 COMPRESSED: dict[bytes, tuple[str, Callable[[Any], bytes]]] = {
@@ -138,7 +138,7 @@ def _array(array: np.ndarray, name: str) -> Raw:
     names = [f"x{at}" for at in range(array.shape[1])]
     notes = ("an array: columns are called x0, x1, ...",)
     if array.dtype.kind in "US":
-        return Raw(pa.table([_text(column) for column in array.T], names=names), names, None, notes)
+        return Raw(pa.table([_text(column) for column in array.T], names=names), names, None, notes, ".", MISSING)
     return Raw(array, names, None, notes)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.csv_file import BLANKS, MISSING, NUMBER
+from hicorex.csv_file import BLANKS, NUMBER
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|[+-]\d{2}:?\d{2}))?)?"
@@ -88,7 +88,7 @@ def once(study: Callable, texts: pa.Array, *options: Any) -> Any:
 def _trim(given: pa.Array, missing: tuple[str, ...]) -> tuple[pa.Array, np.ndarray, bool]:
     """The texts without blanks around, which are markers of missing values, and whether nothing changes."""
     texts = pc.utf8_trim(given, BLANKS)
-    gone = pc.is_in(texts, pa.array([*MISSING, *missing])).to_numpy(zero_copy_only=False)
+    gone = pc.is_in(texts, pa.array(missing, pa.string())).to_numpy(zero_copy_only=False)
     markers = numeric_markers(missing)
     if markers.size:
         number = pc.match_substring_regex(texts, f"^{NUMBER}$").to_numpy(zero_copy_only=False)
@@ -107,8 +107,10 @@ def to_floats(texts: pa.Array, decimal: str = ".") -> np.ndarray:
     return texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
-def numbers_in(texts: pa.Array, decimal: str) -> np.ndarray:
+def numbers_in(texts: pa.Array, decimal: str | None) -> np.ndarray:
     """Which texts are numbers; looked at no further once more than three of the first are none."""
+    if decimal is None:
+        return np.zeros(len(texts), bool)
     pattern = f"^{NUMBER}$".replace(r"\.", re.escape(decimal))
     first = pc.match_substring_regex(texts[:200], pattern).to_numpy(zero_copy_only=False)
     if np.count_nonzero(~first) > 3:
@@ -132,7 +134,7 @@ def is_dates(texts: pa.Array) -> bool:
     return pc.all(match(texts[:50], DATE)).as_py() and pc.all(match(texts, DATE)).as_py()
 
 
-def looks_like(texts: pa.Array, counts: np.ndarray, decimal: str) -> str:
+def looks_like(texts: pa.Array, counts: np.ndarray, decimal: str | None) -> str:
     """What at least nine in ten of the texts look like; of many different ones the first are enough."""
     counts = counts[:1000]
     for what, like in once(_looks, texts[:1000]).items():
