@@ -13,7 +13,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python -m hicorex.demo
+	$(BIN)/hicorex demo
 
 test: $(READY)
 	$(BIN)/ruff check .

@@ -336,6 +336,23 @@ def test_debug_shows_where(run, odd_files, monkeypatch, capsys):
         cli.main()
 
 
+def test_demo_shows_truth_bounds_and_structure_and_can_be_repeated(run, tmp_path):
+    for _ in range(2):
+        done = run("demo")
+        assert done.code == 0, done.err
+    assert done.out.count("adjusted Rand index: 1.00") == 2
+    assert done.out.count("<= TC(X)") == 5
+    assert "layers found: 12, 3, 1; there is one factor on top" in done.out
+    (command,) = re.findall(r"the same as: hicorex (.*)", done.out)
+    again = run(*command.split(), "--overwrite", "--quiet")
+    assert again.code == 0, again.err
+    for name in ("example1", "example2", "tree", "breast_cancer"):
+        assert sorted(os.listdir(tmp_path / "demo-output" / name)) == sorted(NAMES)
+    counts = re.findall(r"state \d: +(\d+)", done.out)
+    malignant, benign = np.array(counts, int).reshape(2, 2)
+    assert max(malignant[0] + benign[1], malignant[1] + benign[0]) / 569 > 0.9
+
+
 def test_full_disk_leaves_nothing(run, tmp_path, monkeypatch):
     WINE.to_csv(tmp_path / "wine.csv", index=False)
 

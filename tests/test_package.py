@@ -99,16 +99,6 @@ def test_imports_and_fits_where_nothing_can_be_written(tmp_path):
     assert run.stdout.strip() == "(30, 1)", run.stderr
 
 
-def test_demo_prints_truth_bound_and_structure(capsys):
-    from hicorex.demo import main
-
-    main()
-    printed = capsys.readouterr().out
-    assert printed.count("adjusted Rand index: 1.00") == 2
-    assert printed.count("<= TC(X)") == 5
-    assert "layers found: 12, 3, 1; there is one factor on top" in printed
-
-
 def test_information_of_known_distributions():
     coin = np.array([0.5, 0.5])
     assert_allclose(entropy(coin), np.log(2))
