@@ -680,7 +680,7 @@ def test_archives():
         (gzip.compress(FIVE.encode())[:12] + b"abc", "is compressed by gzip and broken; make or fetch it again"),
         (parquet(arrow())[:-20], "begins like a Parquet file but is broken; make or fetch it again"),
         (feathered(arrow())[:-20], "begins like a Feather file but is broken; make or fetch it again"),
-        (b"PK\x03\x04abc", "begins like a zip archive but is broken"),
+        (b"PK\x03\x04abc", "begins like a zip file but is broken"),
         (bytes(range(256)), "is neither text nor a format that is known; save it as CSV"),
         (parquet(arrow()[:0]), "has no rows"),
     ],

@@ -7,7 +7,6 @@ import lzma
 import os
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,7 +24,6 @@ COMPRESSED: dict[bytes, tuple[str, Callable[[Any], bytes]]] = {
     b"\x28\xb5\x2f\xfd": ("zstandard", lambda data: pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()),
 }
 EXCEL = b"\xd0\xcf\x11\xe0"
-BROKEN = (pa.ArrowException, OSError, EOFError, ValueError, KeyError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **options: Any) -> Raw:
@@ -35,7 +33,7 @@ def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **optio
         if bytes(data[: len(magic)]) == magic:
             try:
                 data = pa.py_buffer(unpack(data))
-            except BROKEN:
+            except Exception:
                 raise HicorexError(f"{name} is compressed by {how} and broken; make or fetch it again.") from None
     if data.size == 0:
         raise HicorexError(f"{name} is empty; give a file with a header and rows.")
@@ -75,32 +73,28 @@ def _contents(source: str | Path | BinaryIO) -> tuple[pa.Buffer, str]:
 
 
 def _whole(name: str, form: str, read: Callable[[], Any]) -> Any:
+    """What a library reads; of a broken file it may say anything."""
     try:
         return read()
     except HicorexError:
         raise
-    except BROKEN:
+    except Exception:
         raise HicorexError(f"{name} begins like a {form} file but is broken; make or fetch it again.") from None
 
 
 def _parquet(data: pa.Buffer) -> pa.Table:
     import pyarrow.parquet as pq
 
-    file = pq.ParquetFile(pa.BufferReader(data))
-    texts = {field.name for field in file.schema_arrow if pa.types.is_string(field.type)}
-    # Texts of which every row has another take more than a code each; to look for doubles among them is slow.
-    if texts and file.metadata.num_row_groups:
-        group = file.metadata.row_group(0)
-        columns = [group.column(at) for at in range(group.num_columns)]
-        texts -= {c.path_in_schema for c in columns if c.total_uncompressed_size > 4 * c.num_values}
-        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=list(texts))
-    return file.read()
+    return pq.ParquetFile(pa.BufferReader(data)).read()
 
 
 def _feather(data: pa.Buffer) -> pa.Table:
     from pyarrow.feather import read_table
 
-    return read_table(pa.BufferReader(data))
+    table = read_table(pa.BufferReader(data))
+    # What is read as it lies in the file is not looked at on the way; a broken text would end the process.
+    table.validate(full=True)
+    return table
 
 
 def _arrow(table: pa.Table, name: str) -> Raw:
@@ -147,10 +141,7 @@ def _text(values: np.ndarray) -> np.ndarray:
 
 
 def _zip(data: pa.Buffer, name: str) -> Raw:
-    try:
-        members = zipfile.ZipFile(pa.BufferReader(data)).namelist()
-    except BROKEN:
-        raise HicorexError(f"{name} begins like a zip archive but is broken; make or fetch it again.") from None
+    members = _whole(name, "zip", lambda: zipfile.ZipFile(pa.BufferReader(data)).namelist())
     if "[Content_Types].xml" in members:
         raise _excel(name)
     arrays = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
