@@ -22,8 +22,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from hicorex import Corex, HicorexError
-from hicorex.csv_file import BLANKS, MISSING
 from hicorex.table import Reading, read_new, read_table
+from hicorex.table.csv_file import BLANKS, MISSING
 
 FIVE = "group,x\nu,1.5\nv,2.5\nu,3.25\nv,4\nu,5\n"
 

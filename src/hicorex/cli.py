@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+import hicorex
 from hicorex.exceptions import HicorexError
 
 if TYPE_CHECKING:
@@ -81,9 +82,7 @@ def _about(
 ) -> None:
     """Find the hidden factors that explain why the columns of a table depend on each other."""
     if version:
-        from hicorex import __version__
-
-        print(__version__)
+        print(hicorex.__version__)
         raise typer.Exit
 
 

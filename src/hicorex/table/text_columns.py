@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.csv_file import BLANKS, NUMBER
+from hicorex.table.csv_file import BLANKS, NUMBER
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|[+-]\d{2}:?\d{2}))?)?"

@@ -8,9 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.csv_file import BLANKS
 from hicorex.exceptions import HicorexError
-from hicorex.text_columns import is_dates, is_text, looks_like, numbers_in, numbers_of, numeric_markers, once, tidy_text
+from hicorex.table.csv_file import BLANKS
+from hicorex.table.text_columns import (
+    is_dates,
+    is_text,
+    looks_like,
+    numbers_in,
+    numbers_of,
+    numeric_markers,
+    once,
+    tidy_text,
+)
 
 # Whole numbers of at most so many different values are categories.
 MOST_CODES = 20

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from hicorex.csv_file import MISSING, Raw, name_columns, read_text
 from hicorex.exceptions import HicorexError
+from hicorex.table.csv_file import MISSING, Raw, name_columns, read_text
 
 COMPRESSED: dict[bytes, tuple[str, Callable[[Any], bytes]]] = {
     b"\x1f\x8b": ("gzip", lambda data: gzip.GzipFile(fileobj=pa.BufferReader(data)).read()),

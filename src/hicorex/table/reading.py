@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.column_kinds import Findings, examine
-from hicorex.csv_file import FALSE, NUMBER, TRUE, Raw
 from hicorex.exceptions import HicorexError
-from hicorex.table_files import read_raw
-from hicorex.text_columns import is_text, numbers_of, numeric_markers, tidy_text
+from hicorex.table.column_kinds import Findings, examine
+from hicorex.table.csv_file import FALSE, NUMBER, TRUE, Raw
+from hicorex.table.formats import read_raw
+from hicorex.table.text_columns import is_text, numbers_of, numeric_markers, tidy_text
 
 KINDS = ("gaussian", "rank", "categorical")
 EXPECTED = ("number", "whole number", "text", "boolean")
