@@ -144,6 +144,22 @@ def test_other_files_are_no_checkpoints(tmp_path):
             Corex(2).fit(TREE, checkpoint=tmp_path / name)
 
 
+def test_disk_that_is_full_does_not_end_the_fit(tmp_path, monkeypatch):
+    def full(*_):
+        raise HicorexError("c cannot be written: no space left on device.")
+
+    whole = HierarchicalCorex((4, 1), random_state=0).fit(TREE)
+    monkeypatch.setattr("hicorex.checkpoint.write_archive", full)
+    with pytest.warns(UserWarning, match="no space left on device. The fit goes on without a new checkpoint"):
+        model = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    assert to_bytes("model", model) == to_bytes("model", whole)
+
+
+def test_folder_that_is_not_there_is_told_before_the_fit(tmp_path):
+    with pytest.raises(HicorexError, match=r"No checkpoint can be written to the folder .*nowhere; choose another"):
+        Corex(2).fit(TREE, checkpoint=tmp_path / "nowhere" / "c")
+
+
 def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
     """Ctrl-C comes in the middle of an iteration: what the one before had reached is in the file."""
     whole = Corex(4, random_state=0).fit(TREE)

@@ -1,6 +1,8 @@
 """What a fit has done so far, in a file, so that one that was stopped goes on where it was."""
 
+import os
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +64,8 @@ class Checkpoint(Notes):
     @contextmanager
     def open(self, parameters: dict[str, Any]) -> Iterator[None]:
         """Read what is there, if it is of a fit with these parameters; on an interrupt, save what there is."""
+        if not os.access(self.path.parent, os.W_OK | os.X_OK):
+            raise HicorexError(f"No checkpoint can be written to the folder {self.path.parent}; choose another.")
         for draft in self.path.parent.glob(f".{self.path.name[:100]}.*.draft"):  # of a process that was killed
             draft.unlink(missing_ok=True)
         self._content = read_archive(self.path, "checkpoint") if self.path.exists() else {}
@@ -98,7 +102,11 @@ class Checkpoint(Notes):
         """Note something, and save all notes if it is time."""
         self._notes[self._within + key] = value
         if at_once or time.monotonic() - self._saved_at[0] >= self.every:
-            self._save()
+            try:
+                self._save()
+            except HicorexError as error:  # a full disk is no reason to give up a night's work
+                self._saved_at[0] = time.monotonic()
+                warnings.warn(f"{error} The fit goes on without a new checkpoint.", stacklevel=2)
 
     def forget(self, key: str) -> None:
         """Drop a note that is no longer needed."""

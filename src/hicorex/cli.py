@@ -170,10 +170,17 @@ def fit(
         show_decisions(table.decisions, table.notes)
     model.set_params(marginals=table.kinds)
     path = checkpoint or Path(f"{out}.checkpoint")
-    _fit(model, table, path, checkpoint_every, show)
-    titles = [decision.name for decision in table.decisions if decision.kind == "row names"]
-    model._reading = {"missing": list(missing or ()), "row_names": titles[0] if titles else None}
-    write_folder(out, model, table, replaced)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _fit(model, table, path, checkpoint_every, show)
+        titles = [decision.name for decision in table.decisions if decision.kind == "row names"]
+        model._reading = {"missing": list(missing or ()), "row_names": titles[0] if titles else None}
+        write_folder(out, model, table, replaced)
+    except KeyboardInterrupt as stop:
+        kept = (
+            f"the fit so far is in {path}; give the same command again to go on" if path.exists() else "nothing to keep"
+        )
+        raise Stopped(f"stopped; {kept}.") from stop
     if checkpoint is None:
         path.unlink(missing_ok=True)
     if as_json:
@@ -359,7 +366,7 @@ def _line(text: Any) -> str:
 
 
 def _fit(model: "Explainer", table: "Table", path: Path, every: float, show: bool) -> None:
-    """Fit with a checkpoint; an interrupt says how to go on."""
+    """Fit with a checkpoint, and show how far it is."""
     from hicorex.checkpoint import Checkpoint
 
     if show:
@@ -371,11 +378,6 @@ def _fit(model: "Explainer", table: "Table", path: Path, every: float, show: boo
     try:
         with progress or nullcontext():
             model.fit(table.frame, sample_weight=table.weight, checkpoint=Checkpoint(path, every))
-    except KeyboardInterrupt as stop:
-        kept = (
-            f"the fit so far is in {path}; give the same command again to go on" if path.exists() else "nothing to keep"
-        )
-        raise Stopped(f"stopped; {kept}.") from stop
     finally:
         model._listener = None
 
