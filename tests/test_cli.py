@@ -335,20 +335,48 @@ def test_debug_shows_where(run, odd_files, monkeypatch, capsys):
         cli.main()
 
 
-def test_demo_shows_truth_bounds_and_structure(run, tmp_path):
-    done = run("demo")
-    assert done.code == 0, done.err
-    assert done.out.count("adjusted Rand index: 1.00") == 2
-    assert done.out.count("<= TC(X)") == 5
-    assert "layers found: 12, 3, 1; there is one factor on top" in done.out
-    (command,) = re.findall(r"the same as: hicorex (.*)", done.out)
-    again = run(*command.split(), "--overwrite", "--quiet")
-    assert again.code == 0, again.err
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What the demo prints, and the folder it was run in."""
+    folder = tmp_path_factory.mktemp("demo")
+    words = [sys.executable, "-m", "hicorex", "demo"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout, folder
+
+
+def test_demo_shows_truth_bounds_and_structure(demo):
+    printed, folder = demo
+    assert printed.count("adjusted Rand index: 1.00") == 2
+    assert printed.count("<= TC(X)") == 5
+    assert "layers found: 12, 3, 1; there is one factor on top" in printed
     for name in ("example1", "example2", "tree", "breast_cancer"):
-        assert sorted(os.listdir(tmp_path / "demo-output" / name)) == sorted(NAMES)
-    counts = re.findall(r"state \d: +(\d+)", done.out)
+        assert sorted(os.listdir(folder / "demo-output" / name)) == sorted(NAMES)
+    counts = re.findall(r"state \d: +(\d+)", printed)
     malignant, benign = np.array(counts, int).reshape(2, 2)
     assert max(malignant[0] + benign[1], malignant[1] + benign[0]) / 569 > 0.9
+
+
+def test_the_commands_of_the_readme(demo, run, monkeypatch):
+    printed, folder = demo
+    monkeypatch.chdir(folder)
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    first, *commands = re.findall(r"^\$ hicorex (.*)$", readme, re.MULTILINE)
+    assert first == "demo"
+    assert [command.split()[0] for command in commands] == ["fit", "describe", "transform", "score"]
+    said = {}
+    for command in commands:
+        done = run(*command.split())
+        assert done.code == 0, done.err
+        said[command.split()[0]] = done.out
+    claimed = readme.split("and says:\n\n```\n")[1].split("  ...")[0]
+    assert said["fit"].startswith(claimed)
+    assert sorted(os.listdir(folder)) == ["cells", "demo-output", "labels.csv", "samples.csv"]
+    for name in ("labels.csv", "samples.csv"):
+        assert (folder / name).read_text() == (folder / "cells" / name).read_text()
+    # The demo says how to get its results by the command.
+    (command,) = re.findall(r"the same as: hicorex (.*)", printed)
+    raw = (folder / "demo-output" / "breast_cancer" / "labels.csv").read_bytes()
+    assert run(*command.split(), "--overwrite", "--quiet").code == 0
+    assert (folder / "demo-output" / "breast_cancer" / "labels.csv").read_bytes() == raw
 
 
 def test_full_disk_leaves_nothing(run, tmp_path, monkeypatch):
