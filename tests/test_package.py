@@ -27,7 +27,7 @@ ORDER = [
     "kernels",
     "marginals",
     "data",
-    "categories",
+    "frames",
     "columns",
     "table",
     "starts",

@@ -12,15 +12,17 @@ from scipy.special import ndtri
 from sklearn.utils import check_array
 
 from hicorex.archive import storable
-from hicorex.categories import keep_values, split_categories
 from hicorex.data import Data
 from hicorex.exceptions import ColumnTypeError, HicorexError
+from hicorex.frames import keep_values, plain_columns, plain_numbers, split_categories
 from hicorex.marginals import Categorical, Gaussian
 
 KINDS = ("gaussian", "rank", "categorical")
 MOST_CATEGORIES = 100_000
 # Blocks depend on the shape of the table alone, so that results do not depend on the threads.
 BLOCK_COLUMNS = 10000
+# Columns taken from a table at a time.
+SLICE = 256
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
 # Standard deviations beyond which new values count as this far: their squares must stay finite.
@@ -45,12 +47,19 @@ class Columns:
                 else np.ma.filled(X.astype(object), None)
             )
         self.names: list[str] | None = None
-        frame = nw.from_native(X, pass_through=True)
+        try:
+            frame = nw.from_native(X, pass_through=True)
+        except nw.exceptions.DuplicateError:
+            names = [str(name) for name in getattr(X, "column_names", X.columns)]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise HicorexError(f"X has two columns of the name {twice!r}; rename one of them.") from None
         if isinstance(frame, nw.LazyFrame):
             raise ColumnTypeError("X is a lazy frame; pass X.collect(), a table that is there.")
         if isinstance(frame, nw.DataFrame):
             self.names = [str(name) for name in frame.columns]
-            self._columns = list(frame.iter_columns())
+            self._frame = frame
+            self._plain = plain_columns(frame.to_native(), frame.shape[1])
+            self._window: dict[int, tuple[np.ndarray, np.ndarray]] = {}
             self.shape = frame.shape
             self._array = None
             _check_shape(self.shape, least_samples)
@@ -124,9 +133,12 @@ class Columns:
 
         The values need not all be different, nor in order. None for columns of other types.
         """
-        if self._array is not None or self._columns[i].dtype not in (nw.Categorical, nw.Enum):
+        if self._array is not None or self._plain[i]:
             return None
-        found = split_categories(self._columns[i])
+        series = self._frame[:, int(i)]
+        if series.dtype not in (nw.Categorical, nw.Enum):
+            return None
+        found = split_categories(series)
         if found is None:
             return None
         values, codes = found
@@ -135,6 +147,14 @@ class Columns:
             values, codes = keep_values(values, codes, ~missing)
         return (values if values.size else np.zeros(0)), codes
 
+    def _plain_values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """A column of plain numbers, taken with those beside it, since one by one is slow."""
+        if i not in self._window:
+            first = i - i % SLICE
+            own = (first + np.flatnonzero(self._plain[first : first + SLICE])).tolist()
+            self._window = plain_numbers(self._frame.to_native(), own)
+        return self._window[i]
+
     def _values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         coded = self._coded(i)
         if coded is not None:
@@ -142,8 +162,10 @@ class Columns:
         if self._array is not None:
             values = self._array[:, i]
             missing = np.zeros(len(values), bool)
+        elif self._plain[i]:
+            values, missing = self._plain_values(int(i))
         else:
-            series = self._columns[i]
+            series = self._frame[:, int(i)]
             if series.dtype.is_temporal():
                 raise ColumnTypeError(
                     f"Column {self.name(i)} holds dates or times; leave it out or turn it into a number or a category."
@@ -386,7 +408,7 @@ def _chunks(columns: np.ndarray) -> list[np.ndarray]:
 
 def _slices(columns: np.ndarray) -> list[np.ndarray]:
     """Columns a few at a time, so that what is made on the way stays small."""
-    return [columns[first : first + 256] for first in range(0, columns.size, 256)]
+    return [columns[first : first + SLICE] for first in range(0, columns.size, SLICE)]
 
 
 def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

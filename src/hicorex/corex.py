@@ -271,20 +271,20 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """p(y_j = s | x), (n_samples, n_factors, n_states)."""
-        return self._map(X, lambda state, data, engine: _labels(state, data, engine)[0].transpose(2, 1, 0))
+        return self._map(X, lambda state, data, engine: (_labels(state, data, engine)[0].transpose(2, 1, 0),))[0]
 
     def log_odds(self, X: Any) -> np.ndarray:
         """log p(y_j = s | x) / p(y_j = 0 | x) for s > 0, (n_samples, n_factors, n_states - 1): unsaturated scores."""
 
         def of_batch(state: State, data: Data, engine):
             prior = np.log(state.prior[1:] / state.prior[0])[:, :, None]
-            return (_scores(state, data, engine) + prior).transpose(2, 1, 0)
+            return ((_scores(state, data, engine) + prior).transpose(2, 1, 0),)
 
-        return self._map(X, of_batch)
+        return self._map(X, of_batch)[0]
 
     def log_z(self, X: Any) -> np.ndarray:
         """log Z_j(x), what each factor explains of each sample, (n_samples, n_factors)."""
-        return self._map(X, _log_z)
+        return self._map(X, _states_and_log_z)[1]
 
     @property
     def _n_features_out(self) -> int:
@@ -299,7 +299,11 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
     def _label(self, X: Any) -> np.ndarray:
         """As transform, but an array whatever the output is set to."""
-        return self._map(X, lambda state, data, engine: _labels(state, data, engine)[0].argmax(axis=0).T)
+        return self._map(X, lambda state, data, engine: (_labels(state, data, engine)[0].argmax(axis=0).T,))[0]
+
+    def _states_and_log_z(self, X: Any) -> tuple[np.ndarray, ...]:
+        """What transform and log_z give, in one pass."""
+        return self._map(X, _states_and_log_z)
 
     def _settings(self) -> dict[str, Any]:
         """How a fit is made, but for its data, rule and seed."""
@@ -368,8 +372,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             )
         return data
 
-    def _map(self, X: Any, function) -> np.ndarray:
-        """function(state, data, engine) of batches of samples, put together."""
+    def _map(self, X: Any, function) -> tuple[np.ndarray, ...]:
+        """The arrays that function(state, data, engine) gives for batches of samples, put together."""
         check_is_fitted(self)
         n_samples, n_columns = Columns(X, least_samples=1).shape
         height = max(1, BATCH_CELLS // n_columns)
@@ -378,7 +382,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             for first in range(0, n_samples, height):
                 rows = X if n_samples <= height else _safe_indexing(X, np.arange(first, min(first + height, n_samples)))
                 parts.append(function(self._state, self._encode(rows), engine))
-        return np.concatenate(parts)
+        return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 def _scores(state: State, data: Data, engine) -> np.ndarray:
@@ -396,10 +400,16 @@ def _labels(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
     return labels_of(_scores(state, data, engine).reshape(-1, data.weight.size), state.prior)
 
 
-def _log_z(state: State, data: Data, engine) -> np.ndarray:
+def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
+    """The most likely states and log Z of all samples, both (N, m)."""
     weights = block_weights(state, data, engine)
-    parts = engine.map(lambda rows: label_tile(state, data, weights, rows)[2], data.tiles)
-    return np.concatenate(list(parts), axis=1).T
+
+    def of_tile(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        _, labels, log_z = label_tile(state, data, weights, rows)
+        return labels.argmax(axis=0), log_z
+
+    states, log_z = zip(*engine.map(of_tile, data.tiles), strict=True)
+    return np.concatenate(states, axis=1).T, np.concatenate(log_z, axis=1).T
 
 
 storable("corex", *Corex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config")(Corex)

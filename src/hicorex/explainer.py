@@ -57,6 +57,10 @@ class Explainer(TransformerMixin, BaseEstimator):
         """log Z_j of every factor, (n_samples, n_factors of all layers)."""
 
     @abstractmethod
+    def _states_and_log_z(self, X: Any) -> tuple[np.ndarray, ...]:
+        """The most likely states of every factor, and log_z, in one pass."""
+
+    @abstractmethod
     def _sized(self) -> dict[str, Any]:
         """The parameters that hold the sizes found, for fits of the same size."""
 

@@ -184,6 +184,15 @@ class HierarchicalCorex(Explainer):
         """log Z_j, what each factor explains of each sample, (n_samples, n_factors), of all layers or of one."""
         return np.hstack(self._through(X, Corex.log_z, layer))
 
+    def _states_and_log_z(self, X: Any) -> tuple[np.ndarray, ...]:
+        """What transform and log_z give, in one pass through each layer."""
+        check_is_fitted(self)
+        found = []
+        for layer in self.layers_:
+            found.append(layer._states_and_log_z(X))
+            X = found[-1][0]
+        return tuple(np.hstack(arrays) for arrays in zip(*found, strict=True))
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """layer1_factor0, ..., in the order of ``transform``."""
         check_is_fitted(self)

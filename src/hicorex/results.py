@@ -77,13 +77,14 @@ def write_results(
     """
     from pyarrow import parquet
 
-    labels = labels_table(model, X, row_names, row_title)
+    states, log_z = model._states_and_log_z(X)
+    labels = _labels(model, states, row_names, row_title)
     tables = {
         "columns.csv": columns_table(decisions),
         "factors.csv": factors_table(model),
         "structure.csv": structure_table(model),
         "labels.csv": labels,
-        "samples.csv": samples_table(model, X, row_names, row_title),
+        "samples.csv": _samples(model, log_z, row_names, row_title),
     }
     for name, table in tables.items():
         with open(folder / name, "wb") as file:
@@ -103,16 +104,22 @@ def columns_table(decisions: Iterable[Any]) -> "pa.Table":
 
 def labels_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """The most likely state of every factor for each sample."""
-    labels = np.asarray(model.transform(X))
+    return _labels(model, model._states_and_log_z(X)[0], row_names, row_title)
+
+
+def _labels(model: "Explainer", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
     columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(_factor_names(model))}
     return _by_row(columns, row_names, row_title)
 
 
 def samples_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """How much of each sample is explained, how unusual that is, and the factor that says so most."""
+    return _samples(model, model.log_z(X), row_names, row_title)
+
+
+def _samples(model: "Explainer", log_z: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
     import pyarrow as pa
 
-    log_z = model.log_z(X)
     surprise = model._surprise(log_z)
     factor = np.zeros(len(log_z), int)
     deviation = np.zeros(len(log_z))

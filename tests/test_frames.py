@@ -114,3 +114,54 @@ def test_categories_that_are_not_finite():
     for marginals in ("auto", "categorical"):
         with pytest.raises(HicorexError, match="Column 'a' has an infinity"):
             learned(pd.DataFrame({"a": pd.Categorical([1.5, np.inf])}), marginals=marginals)
+
+
+def wide_frames():
+    rng = np.random.default_rng(0)
+    columns = {}
+    for i in range(600):
+        values = [
+            rng.normal(size=20),
+            rng.normal(size=20).astype(np.float32),
+            rng.integers(3, size=20),
+            rng.integers(2, size=20).astype(np.int8),
+            rng.integers(2, size=20).astype(bool),
+            np.where(rng.random(20) < 0.3, np.nan, rng.normal(size=20)),
+            rng.choice(["u", "v"], 20),
+        ]
+        columns[f"c{i}"] = values[rng.integers(len(values))]
+    pandas = pd.DataFrame(columns)
+    gaps = {name: [None if v != v else v for v in values.tolist()] for name, values in columns.items()}
+    return {
+        "pandas": pandas,
+        "pandas of arrow": pandas.convert_dtypes(dtype_backend="pyarrow"),
+        "pandas nullable": pandas.convert_dtypes(),
+        "polars": pl.DataFrame(columns),
+        "polars with gaps": pl.DataFrame(gaps),
+        "arrow": pa.table(columns),
+        "arrow with gaps": pa.table(gaps),
+        "arrow in chunks": pa.concat_tables([pa.table(columns)[:7], pa.table(columns)[7:]]),
+        "objects": pandas.astype(object),
+    }
+
+
+@pytest.mark.parametrize("name", list(wide_frames()))
+def test_wide_tables_of_all_types_are_read_column_by_column(name):
+    """Numbers come many columns at a time: each must be that of its column."""
+    plain = wide_frames()["pandas"]
+    table = Columns(wide_frames()[name])
+    for i in (0, 599, 3, 255, 256, 511, *range(600)):
+        expected = plain.iloc[:, i].to_numpy()
+        values, missing = table._values(i)
+        gone = pd.isna(expected)
+        assert_array_equal(missing, gone)
+        assert_array_equal(values[~gone].astype(str), expected[~gone].astype(values.dtype).astype(str))
+        assert (values.dtype.kind == "f") == (expected.dtype.kind == "f")
+
+
+def test_columns_of_the_same_name_are_refused():
+    with pytest.raises(HicorexError, match="X has two columns of the name 'a'; rename one of them"):
+        Columns(pd.DataFrame([[1, 2], [2, 3]], columns=["a", "a"]))
+    table = pa.table([pa.array([1, 2]), pa.array([2, 3])], names=["a", "a"])
+    with pytest.raises(HicorexError, match="X has two columns of the name 'a'"):
+        Columns(table)
