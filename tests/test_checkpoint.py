@@ -1,8 +1,10 @@
 """Checkpoints: whole at any moment, and a fit that goes on from one gives the same bits."""
 
+import contextlib
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ import pytest
 from test_model_file import mixed_frame
 
 from hicorex import Checkpoint, Corex, HicorexError, HierarchicalCorex, layer
-from hicorex.archive import read_archive, to_bytes
+from hicorex.archive import read_archive, to_bytes, write_archive
 from hicorex.datasets import make_latent_tree
 
 
@@ -18,45 +20,48 @@ class Stop(Exception):
     """The end of a fit from outside."""
 
 
-def stopping(path, saves):
+@pytest.fixture
+def stopping(monkeypatch):
     """A checkpoint that saves whenever it can, and stops the fit after so many times."""
 
-    class Stopping(Checkpoint):
-        left = saves
+    def make(path, saves):
+        left = iter(range(saves - 1, -1, -1))
 
-        def _save(self):
-            super()._save()
-            Stopping.left -= 1
-            if Stopping.left == 0:
+        def write(*args):
+            write_archive(*args)
+            if next(left) == 0:
                 raise Stop
 
-        def within(self, part):
-            inner = super().within(part)
-            inner.__class__ = Stopping
-            return inner
+        monkeypatch.setattr("hicorex.checkpoint.write_archive", write)
+        return Checkpoint(path, every=0)
 
-    return Stopping(path, every=0)
+    return make
 
 
 FRAME, KINDS = mixed_frame(150)
 TREE, _ = make_latent_tree(300, 40, 4, root_flip=0.15, random_state=0)
 
 
-@pytest.mark.parametrize("saves", [1, 2, 7])
+FITS = {
+    "mixed": (lambda: Corex(3, marginals=KINDS, random_state=0), FRAME),
+    "overlap": (lambda: Corex(3, structure="overlap", random_state=np.random.RandomState(3)), TREE),
+    "hierarchy": (lambda: HierarchicalCorex((4, 1), random_state=0), TREE),
+    "three layers": (
+        lambda: HierarchicalCorex((4, 2, 1), structure="tree", max_iter=15, random_state=0),
+        TREE.astype(float),
+    ),
+    "size found": (lambda: Corex("auto", marginals=KINDS, random_state=0), FRAME),
+    "sizes found": (lambda: HierarchicalCorex("auto", random_state=0), TREE),
+}
+
+
 @pytest.mark.parametrize(
-    ("make", "X"),
-    [
-        (lambda: Corex(3, marginals=KINDS, random_state=0), FRAME),
-        (lambda: Corex("auto", marginals=KINDS, random_state=0), FRAME),
-        (lambda: Corex(3, structure="overlap", random_state=np.random.RandomState(3)), TREE),
-        (lambda: HierarchicalCorex((4, 1), random_state=0), TREE),
-        (lambda: HierarchicalCorex((4, 2, 1), structure="tree", max_iter=15, random_state=0), TREE.astype(float)),
-        (lambda: HierarchicalCorex("auto", random_state=0), TREE),
-    ],
-    ids=["mixed", "size found", "overlap", "hierarchy", "three layers", "sizes found"],
+    ("name", "saves"),
+    [(name, saves) for name in FITS for saves in ((60, 97) if "found" in name else (1, 2, 7))],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_fit_stopped_again_and_again_gives_the_same_bits(make, X, saves, tmp_path):
+def test_fit_stopped_again_and_again_gives_the_same_bits(name, saves, tmp_path, stopping):
+    make, X = FITS[name]
     whole = make().fit(X)
     stops = 0
     while True:
@@ -72,9 +77,10 @@ def test_fit_stopped_again_and_again_gives_the_same_bits(make, X, saves, tmp_pat
     assert to_bytes("model", model) == to_bytes("model", whole)
 
 
-def test_fit_without_random_state_goes_on_with_its_own(tmp_path):
+def test_fit_without_random_state_goes_on_with_its_own(tmp_path, stopping, monkeypatch):
     with pytest.raises(Stop):
         Corex(4).fit(TREE, checkpoint=stopping(tmp_path / "c", 4))
+    monkeypatch.undo()
     path, copy = tmp_path / "c", tmp_path / "copy"
     copy.write_bytes(path.read_bytes())
     one = Corex(4).fit(TREE, checkpoint=path)
@@ -111,7 +117,7 @@ def test_saves_no_more_often_than_asked(tmp_path, monkeypatch):
         ("category", "other data"),
     ],
 )
-def test_checkpoint_of_another_fit_is_refused(change, message, tmp_path):
+def test_checkpoint_of_another_fit_is_refused(change, message, tmp_path, stopping):
     X = pd.DataFrame(TREE, columns=[f"v{i}" for i in range(40)])
     with pytest.raises(Stop):
         HierarchicalCorex((4, 1), random_state=0).fit(X, checkpoint=stopping(tmp_path / "c", 2))
@@ -133,6 +139,103 @@ def test_checkpoint_of_another_fit_is_refused(change, message, tmp_path):
     with pytest.raises(HicorexError, match=message):
         model.fit(X, sample_weight=weight, checkpoint=tmp_path / "c")
     assert (tmp_path / "c").read_bytes() == before
+
+
+def test_columns_that_changed_places_are_other_data(tmp_path):
+    """Two categories and three go to different blocks, each in order."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(2, size=50), rng.integers(3, size=50)] * 2)
+    Corex(1, random_state=0).fit(X, checkpoint=tmp_path / "c")
+    with pytest.raises(HicorexError, match="other data"):
+        Corex(1, random_state=0).fit(X[:, [1, 0, 3, 2]], checkpoint=tmp_path / "c")
+
+
+def test_another_generator_is_another_fit(tmp_path):
+    for seed in (1, 1):
+        model = HierarchicalCorex((4, 1), random_state=np.random.RandomState(seed))
+        model.fit(TREE, checkpoint=tmp_path / "c")
+    with pytest.raises(HicorexError, match="other random_state"):
+        HierarchicalCorex((4, 1), random_state=np.random.RandomState(99)).fit(TREE, checkpoint=tmp_path / "c")
+
+
+def test_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
+    Corex(1, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    monkeypatch.setattr("hicorex.__version__", "99.0")
+    with pytest.raises(HicorexError, match="other version of hicorex"):
+        Corex(1, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+
+
+def test_parameters_of_numpy_are_those_of_python(tmp_path):
+    Corex(3, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    model = Corex(np.int64(3), tol=np.float64(1e-5), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    assert not hasattr(model, "sizing_")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_large_tables_go_on_to_the_same_bits(n_jobs, tmp_path, stopping):
+    """Single precision, several tiles and blocks, gaps, weights of zero and other numbers of threads."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(9000, 1)) + rng.normal(size=(9000, 20))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 10:] = np.round(X[:, 10:])
+    kinds = ["gaussian"] * 5 + ["rank"] * 5 + ["categorical"] * 10
+    weight = rng.random(9000) * (rng.random(9000) > 0.1)
+    settings = {"n_states": 3, "marginals": kinds, "n_init": 3, "max_iter": 12, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = Corex(3, **settings).fit(X, sample_weight=weight)
+        for saves in (2, 3, 50):
+            model = Corex(3, n_jobs=n_jobs, **settings)
+            with contextlib.suppress(Stop):
+                model.fit(X, sample_weight=weight, checkpoint=stopping(tmp_path / "c", saves))
+    assert to_bytes("model", model.set_params(n_jobs=None)) == to_bytes("model", whole)
+
+
+def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
+    whole = Corex("auto", random_state=0).fit(TREE)
+    real, passes = layer.run_pass, []
+
+    def run_pass(*args, **more):
+        passes.append(1)
+        if len(passes) % 60 == 0:
+            raise KeyboardInterrupt
+        return real(*args, **more)
+
+    monkeypatch.setattr(layer, "run_pass", run_pass)
+    runs = 1
+    while True:
+        try:
+            model = Corex("auto", random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+            break
+        except KeyboardInterrupt:
+            assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"][1].iteration > 0
+            runs += 1
+    assert runs > 3
+    assert to_bytes("model", model) == to_bytes("model", whole)
+
+
+def test_interrupt_with_a_full_disk_is_an_interrupt_still(tmp_path, monkeypatch):
+    def full(*_):
+        raise HicorexError("c cannot be written: no space left on device.")
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hicorex.checkpoint.write_archive", full)
+    monkeypatch.setattr(layer, "run_pass", stop)
+    with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="no space left"):
+        Corex(4).fit(TREE, checkpoint=tmp_path / "c")
+
+
+def test_drafts_of_a_killed_process_are_removed_and_no_others(tmp_path):
+    for name in (".c[1].0123456789ab.draft", ".c1.0123456789ab.draft", ".c[1].x.0123456789ab.draft"):
+        (tmp_path / name).write_text("")
+    Corex(1, random_state=0).fit(TREE, checkpoint=tmp_path / "c[1]")
+    assert sorted(f.name for f in tmp_path.iterdir()) == [
+        ".c1.0123456789ab.draft",
+        ".c[1].x.0123456789ab.draft",
+        "c[1]",
+    ]
 
 
 def test_other_files_are_no_checkpoints(tmp_path):
@@ -175,7 +278,7 @@ def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
     monkeypatch.setattr(layer, "run_pass", run_pass)
     with pytest.raises(KeyboardInterrupt):
         Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
-    assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"].iteration == 5
+    assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"][1].iteration == 5
     model = Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert to_bytes("model", model) == to_bytes("model", whole)
 
@@ -186,7 +289,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
         import os, random, signal, sys, time
         from pathlib import Path
         from hicorex import Checkpoint, HierarchicalCorex
-        from hicorex.archive import read_archive, to_bytes
+        from hicorex.archive import read_archive, to_bytes, write_archive
         from hicorex.datasets import make_latent_tree
         X, _ = make_latent_tree(600, 80, 8, root_flip=0.15, random_state=0)
         make = lambda: HierarchicalCorex((8, 1), tol=0, max_iter=25, n_init=2, n_jobs=1, random_state=0)

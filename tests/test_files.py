@@ -70,3 +70,31 @@ def test_folder_of_others_is_left_alone(tmp_path, held, replace, message):
     assert (tmp_path / held).read_text() == "mine"
     with pytest.raises(HicorexError, match="is a file"), whole_folder(tmp_path / held, replace):
         pass
+
+
+def test_interrupt_between_the_names_leaves_the_old_results(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with whole_folder(out) as draft:
+        (draft / "a").write_text("old")
+    real, calls = os.rename, []
+
+    def rename(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        real(*args)
+
+    monkeypatch.setattr("os.rename", rename)
+    with pytest.raises(KeyboardInterrupt), whole_folder(out, {"a"}) as draft:
+        (draft / "a").write_text("new")
+    assert (out / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_pipes_take_what_they_are_given(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(tmp_path / "pipe") as file:
+        file.write(b"new")
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)

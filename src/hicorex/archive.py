@@ -40,9 +40,8 @@ def storable(name: str, *fields: str) -> Callable[[type], type]:
 
 def write_archive(path: Any, kind: str, content: Any) -> None:
     """Write an object to a file, whole or not at all."""
-    raw = to_bytes(kind, content)
     with whole_file(path) as file:
-        file.write(raw)
+        file.writelines(_pieces(kind, content))
 
 
 def read_archive(path: Any, kind: str) -> Any:
@@ -56,15 +55,20 @@ def read_archive(path: Any, kind: str) -> Any:
 
 def to_bytes(kind: str, content: Any) -> bytes:
     """An object as the bytes of a file; the same for the same object."""
+    return b"".join(_pieces(kind, content))
+
+
+def _pieces(kind: str, content: Any) -> tuple[Any, ...]:
+    """The bytes of a file in pieces: a large one is not copied again for its checksum."""
     tensors: dict[str, np.ndarray] = {}
     header = {"checksum": _BLANK.decode(), "kind": kind, "format": FORMAT, "version": hicorex.__version__}
     header["content"] = _pack(content, "", tensors)
-    raw = bytearray(safetensors.save(tensors, {"hicorex": json.dumps(header, separators=(",", ":"))}))
+    raw = safetensors.save(tensors, {"hicorex": json.dumps(header, separators=(",", ":"))})
     found = _HEAD.match(raw)
     if found is None:  # pragma: no cover - another order of the header's entries in safetensors
         raise RuntimeError("safetensors does not write metadata first")
-    raw[slice(*found.span(1))] = hashlib.sha256(raw).hexdigest().encode()
-    return bytes(raw)
+    start, end = found.span(1)
+    return raw[:start], hashlib.sha256(raw).hexdigest().encode(), memoryview(raw)[end:]
 
 
 def from_bytes(raw: bytes, kind: str, path: str) -> Any:
@@ -110,13 +114,14 @@ def _pack(value: Any, place: str, tensors: dict[str, np.ndarray]) -> Any:
         return {"is": "map", "of": [[_pack(k, "", {}), _pack(v, f"{place}.{i}", tensors)] for i, (k, v) in items]}
     if isinstance(value, np.random.RandomState):
         return {"is": "random state", "of": _pack(value.get_state(), place, tensors)}
-    raise HicorexError(f"{place[1:]} is of type {type(value).__name__}, which a file cannot hold.")
+    raise HicorexError(f"{place[1:] or 'The model'} is of type {type(value).__name__}, which a file cannot hold.")
 
 
 def _pack_array(array: np.ndarray, place: str, tensors: dict[str, np.ndarray]) -> Any:
     place = place[1:]
     if array.dtype.kind in "OU":
-        text = json.dumps(array.ravel().tolist()).encode()
+        values = [v.item() if isinstance(v, np.generic) else v for v in array.ravel().tolist()]
+        text = json.dumps(values).encode()
         tensors[place] = np.frombuffer(text, np.uint8)
         return {"is": "text", "of": place, "shape": array.shape, "type": "object" if array.dtype.kind == "O" else "str"}
     if array.dtype.kind == "S":
@@ -126,7 +131,7 @@ def _pack_array(array: np.ndarray, place: str, tensors: dict[str, np.ndarray]) -
         raise HicorexError(f"{place} is an array of {array.dtype}, which a file cannot hold.")
     # Sums over an array depend on its order in memory to the last bit, so that is kept too.
     axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
-    tensors[place] = np.ascontiguousarray(array.transpose(axes), array.dtype.newbyteorder("<"))
+    tensors[place] = np.array(array.transpose(axes), array.dtype.newbyteorder("<"), order="C", copy=None)
     return {"is": "array", "of": place, "axes": axes}
 
 
@@ -149,8 +154,11 @@ def _unpack(packed: Any, tensors: dict[str, np.ndarray]) -> Any:
     if kind == "map":
         return {_unpack(key, tensors): _unpack(value, tensors) for key, value in of}
     if kind == "random state":
+        state = _unpack(of, tensors)
+        if not 0 <= state[2] <= 624:  # numpy would read beyond its table
+            raise ValueError("no such state")
         generator = np.random.RandomState()
-        generator.set_state(_unpack(of, tensors))
+        generator.set_state(state)
         return generator
     cls, fields = _CLASSES[kind]
     held = {name: _unpack(value, tensors) for name, value in of.items()}

@@ -1,45 +1,22 @@
 """What a fit has done so far, in a file, so that one that was stopped goes on where it was."""
 
 import os
+import re
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hicorex
 from hicorex.archive import read_archive, write_archive
 from hicorex.exceptions import HicorexError
 
 
-class Notes:
-    """What a fit may note on its way; these are kept nowhere."""
-
-    kept = False
-
-    @contextmanager
-    def open(self, parameters: dict[str, Any]) -> Iterator[None]:
-        """Begin, or go on with, a fit of these parameters."""
-        yield
-
-    def within(self, part: str) -> "Notes":
-        """The notes of one part of the fit."""
-        return self
-
-    def check(self, key: str, value: Any) -> None:
-        """Refuse to go on if the fit was begun with another value."""
-
-    def recall(self, key: str) -> Any:
-        """What was noted, or None."""
-
-    def note(self, key: str, value: Any, at_once: bool = False) -> None:
-        """Note something."""
-
-    def forget(self, key: str) -> None:
-        """Drop a note that is no longer needed."""
-
-
-class Checkpoint(Notes):
+@dataclass(frozen=True)
+class Checkpoint:
     """A file in which a fit keeps what it has done: after each layer, and every so many seconds.
 
     ``fit(X, checkpoint=path)`` is short for ``fit(X, checkpoint=Checkpoint(path))``. If the file is there, the fit
@@ -52,79 +29,130 @@ class Checkpoint(Notes):
         Seconds between two savings of a layer on its way.
     """
 
-    kept = True
+    path: Any
+    every: float = 60.0
 
-    def __init__(self, path: Any, every: float = 60.0):
-        self.path = Path(path)
-        self.every = every
-        self._content: dict[str, Any] | None = None
-        self._within = ""
-        self._saved_at = [time.monotonic()]  # shared by all parts
 
-    @contextmanager
-    def open(self, parameters: dict[str, Any]) -> Iterator[None]:
-        """Read what is there, if it is of a fit with these parameters; on an interrupt, save what there is."""
-        if not os.access(self.path.parent, os.W_OK | os.X_OK):
-            raise HicorexError(f"No checkpoint can be written to the folder {self.path.parent}; choose another.")
-        for draft in self.path.parent.glob(f".{self.path.name[:100]}.*.draft"):  # of a process that was killed
-            draft.unlink(missing_ok=True)
-        self._content = read_archive(self.path, "checkpoint") if self.path.exists() else {}
-        self.check("parameters", parameters)
-        self._saved_at[0] = time.monotonic()
-        try:
-            yield
-        except KeyboardInterrupt:
-            self._save()
-            raise
+class Notes:
+    """What a fit notes on its way; these are kept nowhere."""
 
-    def within(self, part: str) -> "Checkpoint":
-        """The notes of one part of the fit, in the same file."""
-        inner = Checkpoint(self.path, self.every)
-        inner._content, inner._saved_at, inner._within = self._content, self._saved_at, f"{self._within}{part}."
-        return inner
+    kept = False
+
+    def within(self, part: str) -> "Notes":
+        """The notes of one part of the fit."""
+        return self
 
     def check(self, key: str, value: Any) -> None:
-        """Refuse to go on if the file was begun with another value."""
-        begun = self.recall(key)
-        if begun is not None and begun != value:
-            changed = (k for k, v in value.items() if begun.get(k) != v) if isinstance(value, dict) else ()
-            what = ", ".join(changed) or key
-            raise HicorexError(
-                f"The checkpoint {self.path} is of a fit with other {what}; delete it to start anew, or name another."
-            )
-        self._notes[self._within + key] = value
+        """Refuse to go on if the fit was begun with another value."""
 
     def recall(self, key: str) -> Any:
         """What was noted, or None."""
-        return self._notes.get(self._within + key)
 
-    def note(self, key: str, value: Any, at_once: bool = False) -> None:
+    def note(self, key: str, value: Any) -> None:
         """Note something, and save all notes if it is time."""
-        self._notes[self._within + key] = value
-        if at_once or time.monotonic() - self._saved_at[0] >= self.every:
-            try:
-                self._save()
-            except HicorexError as error:  # a full disk is no reason to give up a night's work
-                self._saved_at[0] = time.monotonic()
-                warnings.warn(f"{error} The fit goes on without a new checkpoint.", stacklevel=2)
 
-    def forget(self, key: str) -> None:
-        """Drop a note that is no longer needed."""
-        self._notes.pop(self._within + key, None)
+    def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
+        """Note what makes other notes needless, and save at once."""
 
-    @property
-    def _notes(self) -> dict[str, Any]:
-        if self._content is None:
-            raise RuntimeError("the checkpoint is not open")
-        return self._content
-
-    def _save(self) -> None:
-        write_archive(self.path, "checkpoint", self._notes)
-        self._saved_at[0] = time.monotonic()
+    def running(self, name: str) -> dict[str, Any]:
+        """The arguments by which ``fit_layer`` goes on with the run of this name, and notes it."""
+        begun = self.recall("run")
+        run = begun[1] if begun and begun[0] == name else None
+        return {"run": run, "keep": lambda run: self.note("run", (name, run))}
 
 
-def notes_of(checkpoint: Any) -> Notes:
-    """What fit makes of its argument: a path, a checkpoint or None."""
+class _Saved(Notes):
+    """Notes in a file."""
+
+    kept = True
+
+    def __init__(self, checkpoint: Checkpoint):
+        self._path, self._every = Path(checkpoint.path), checkpoint.every
+        if not os.access(self._path.parent, os.W_OK | os.X_OK):
+            raise HicorexError(f"No checkpoint can be written to the folder {self._path.parent}; choose another.")
+        self._remove_drafts()
+        self._notes: dict[str, Any] = read_archive(self._path, "checkpoint") if self._path.exists() else {}
+        self._saved_at = time.monotonic()
+
+    def within(self, part: str) -> Notes:
+        return _Part(self, part)
+
+    def check(self, key: str, value: Any) -> None:
+        begun = self._notes.setdefault(key, value)
+        if begun != value:
+            what = key.rpartition(".")[2]
+            if isinstance(value, dict):
+                what = ", ".join(k for k, v in value.items() if begun.get(k) != v) or what
+            raise HicorexError(
+                f"The checkpoint {self._path} is of a fit with other {what}; delete it to start anew, or name another."
+            )
+
+    def recall(self, key: str) -> Any:
+        return self._notes.get(key)
+
+    def note(self, key: str, value: Any) -> None:
+        self._notes[key] = value
+        if time.monotonic() - self._saved_at >= self._every:
+            self.save()
+
+    def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
+        self._notes[key] = value
+        for old in instead_of:
+            self._notes.pop(old, None)
+        self.save()
+
+    def save(self) -> None:
+        """Save all notes; a disk that is full is no reason to give up a night's work."""
+        try:
+            write_archive(self._path, "checkpoint", self._notes)
+        except HicorexError as error:
+            warnings.warn(f"{error} The fit goes on without a new checkpoint.", stacklevel=2)
+        self._saved_at = time.monotonic()
+
+    def _remove_drafts(self) -> None:
+        """Remove what a process that was killed has left behind."""
+        draft = re.compile(re.escape(f".{self._path.name[:100]}.") + "[0-9a-f]{12}[.]draft")
+        for file in self._path.parent.iterdir():
+            if draft.fullmatch(file.name):
+                with suppress(OSError):
+                    file.unlink()
+
+
+class _Part(Notes):
+    """Notes of one part of a fit among those of the whole."""
+
+    kept = True
+
+    def __init__(self, whole: _Saved, part: str):
+        self._whole, self._part = whole, part
+
+    def check(self, key: str, value: Any) -> None:
+        self._whole.check(f"{self._part}.{key}", value)
+
+    def recall(self, key: str) -> Any:
+        return self._whole.recall(f"{self._part}.{key}")
+
+    def note(self, key: str, value: Any) -> None:
+        self._whole.note(f"{self._part}.{key}", value)
+
+    def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
+        self._whole.conclude(f"{self._part}.{key}", value, tuple(f"{self._part}.{old}" for old in instead_of))
+
+
+@contextmanager
+def noting(checkpoint: Any, parameters: dict[str, Any]) -> Iterator[Notes]:
+    """The notes of a fit with these parameters, by what it was given: a path, a checkpoint or None.
+
+    Should the fit be interrupted, they are saved.
+    """
     if checkpoint is None:
-        return Notes()
-    return checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        yield Notes()
+        return
+    notes = _Saved(checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint))
+    notes.check("version of hicorex", hicorex.__version__)
+    notes.check("parameters", parameters)
+    try:
+        yield notes
+    except KeyboardInterrupt:
+        notes.save()
+        raise

@@ -23,6 +23,7 @@ MOST_CATEGORIES = 100_000
 BLOCK_COLUMNS = 10000
 # Columns taken from a table at a time.
 SLICE = 256
+WINDOW_CELLS = 2**22
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
 # Standard deviations beyond which new values count as this far: their squares must stay finite.
@@ -150,8 +151,9 @@ class Columns:
     def _plain_values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """A column of plain numbers, taken with those beside it, since one by one is slow."""
         if i not in self._window:
-            first = i - i % SLICE
-            own = (first + np.flatnonzero(self._plain[first : first + SLICE])).tolist()
+            width = max(1, min(SLICE, WINDOW_CELLS // self.shape[0]))
+            first = i - i % width
+            own = (first + np.flatnonzero(self._plain[first : first + width])).tolist()
             self._window = plain_numbers(self._frame.to_native(), own)
         return self._window[i]
 
@@ -302,7 +304,8 @@ class Schema:
 
     def fingerprint(self, table: Columns, data: Data, weight: np.ndarray) -> str:
         """What tells a table from any other."""
-        digest = hashlib.sha256(repr((table.shape, table.names, self.kinds)).encode("utf-8", "surrogatepass"))
+        parts = [part.tolist() for part in self.parts]
+        digest = hashlib.sha256(repr((table.shape, table.names, self.kinds, parts)).encode("utf-8", "surrogatepass"))
         digest.update(weight.data)
         for part, block in zip(self.parts, data.blocks, strict=True):
             if isinstance(block, Categorical):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from hicorex.archive import storable
 from hicorex.bounds import bounds_of, gather, marginal_surprisals
-from hicorex.checkpoint import Notes, notes_of
+from hicorex.checkpoint import Notes, noting
 from hicorex.columns import Columns, Schema
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
@@ -36,7 +36,7 @@ from hicorex.layer import (
 from hicorex.marginals.base import Questions
 from hicorex.progress import Progress
 from hicorex.significance import LEVEL, link_probabilities
-from hicorex.sizing import Search, Sizing, Tried, choose_size
+from hicorex.sizing import Search, Sizing, choose_size
 from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
@@ -190,8 +190,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         -------
         self
         """
-        notes = notes_of(checkpoint)
-        with notes.open(self._decisive()):
+        with noting(checkpoint, self._decisive()) as notes:
             self._fit(X, sample_weight, notes.within("layer1"), self._progress())
         return self
 
@@ -212,10 +211,13 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         data, _ = self._schema.encode(table, weight)
         if notes.kept:
             notes.check("data", self._schema.fingerprint(table, data, weight))
+        seed = self._seed(notes.recall("random_state"))
+        notes.check("random_state", seed.entropy)
+        self.__dict__.pop("sizing_", None)  # of an earlier fit
         done = notes.recall("fitted")
         with LocalEngine(self.n_jobs) as engine:
             if done is None:
-                terms = self._learn(data, engine, notes, progress)
+                terms = self._learn(data, engine, seed, notes, progress)
                 self.bounds_ = bounds_of([gather(data, [], [terms], name=table.name)])
                 self._surprisals = marginal_surprisals(data)
             else:
@@ -223,21 +225,17 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
                 terms = evaluate(self._state, self._links, data, engine)
         self._remember(X, sample_weight, data, [terms])
         if done is None:
-            notes.forget("sizes")
-            notes.forget("run")
-            notes.note("fitted", {name: getattr(self, name) for name in FITTED if hasattr(self, name)}, at_once=True)
+            fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+            notes.conclude("fitted", fitted, instead_of=("sizes", "run"))
         return data, terms
 
-    def _learn(self, data: Data, engine, notes: Notes, progress: Progress) -> Terms:
+    def _learn(self, data: Data, engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress) -> Terms:
         """Find the factors and the structure, or go on with what was noted; return what they say about the samples."""
-        seed = self._seed(notes.recall("random_state"))
-        notes.check("random_state", seed.entropy)
         rule = RULES[self.structure]
         if isinstance(self.n_factors, str):
             self.sizing_ = self._choose_size(data, engine, seed, notes, progress)
             self.n_factors_ = self.sizing_.n_factors
         else:
-            self.__dict__.pop("sizing_", None)  # of an earlier fit
             self.n_factors_ = int(self.n_factors)
         fit = fit_layer(
             data,
@@ -245,9 +243,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             engine,
             seed=seed,
             progress=progress.iteration,
-            run=notes.recall("run"),
-            keep=lambda run: notes.note("run", run),
             **self._settings(),
+            **notes.running("fit"),
         )
         progress.layer_done()
         if not fit.converged:
@@ -320,13 +317,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     ) -> Sizing:
         """The number of factors that held-out samples ask for."""
         settings = {"n_states": self.n_states, "max_iter": self.max_iter, "tol": self.tol}
-        found = notes.recall("sizes") or {}
-
-        def tell(tried: Tried) -> None:
-            progress.size(tried)
-            notes.note("sizes", dict(found))
-
-        search = Search(data, RULES[self.structure], engine, seed, self._inner, tell, found, **settings)
+        rule = RULES[self.structure]
+        search = Search(data, rule, engine, seed, self._inner, progress.size, notes, **settings)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
     def _keep(self, state: State, data: Data, engine) -> Terms:

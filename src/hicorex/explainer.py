@@ -186,7 +186,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         given = {name: value for name, value in self.get_params().items() if name not in ("n_jobs", "verbose")}
         if isinstance(self.random_state, np.random.RandomState):
             del given["random_state"]
-        plain = {name: np.asarray(v).tolist() if np.ndim(v) else v for name, v in given.items()}
+        plain = {name: v if isinstance(v, dict) else np.asarray(v).tolist() for name, v in given.items()}
         return {name: repr(value) for name, value in plain.items()}
 
     def _progress(self) -> Progress:

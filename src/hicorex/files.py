@@ -17,13 +17,13 @@ def whole_file(path: Any) -> Iterator[BinaryIO]:
 
     Whatever ends the writing before, the file that had the name is left as it was.
     """
-    path = Path(path).resolve()  # a link stays a link
-    if path.is_dir():
+    if Path(path).is_dir():
         raise HicorexError(f"{path} is a folder; give the name of a file.")
-    if path.exists() and not path.is_file():  # a pipe or a device takes what it is given
+    if Path(path).exists() and not Path(path).is_file():  # a pipe or a device takes what it is given
         with open(path, "wb") as device:
             yield device
         return
+    path = Path(path).resolve()  # a link stays a link
     draft = _draft(path)
     try:
         with open(draft, "xb") as file:
@@ -57,9 +57,14 @@ def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[
         _sync_folder(draft)
         check_folder(path, replace)  # it may have come while the draft was written
         old = _draft(path)
-        if path.exists():
-            os.rename(path, old)
-        os.rename(draft, path)
+        try:
+            if path.exists():
+                os.rename(path, old)
+            os.rename(draft, path)
+        except BaseException:
+            if old.exists() and not path.exists():
+                os.rename(old, path)
+            raise
         shutil.rmtree(old, ignore_errors=True)
         _sync_folder(path.parent)
     except OSError as error:
@@ -94,7 +99,7 @@ def _draft(path: Path) -> Path:
 
 def _sync_folder(folder: Path) -> None:
     """Make a new name last, where the system can."""
-    if os.name == "posix":
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.archive import storable
 from hicorex.bounds import bounds_of, gather
-from hicorex.checkpoint import Notes, notes_of
+from hicorex.checkpoint import Notes, noting
 from hicorex.corex import Corex
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
@@ -120,8 +120,7 @@ class HierarchicalCorex(Explainer):
         -------
         self
         """
-        notes = notes_of(checkpoint)
-        with notes.open(self._decisive()):
+        with noting(checkpoint, self._decisive()) as notes:
             self._fit(X, sample_weight, notes, self._progress())
         return self
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
 from hicorex.archive import read_archive
+from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 
 
@@ -31,4 +32,7 @@ def load(path: Any) -> Explainer:
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
-    return read_archive(path, "model")
+    model = read_archive(path, "model")
+    if not isinstance(model, Explainer) or not hasattr(model, "bounds_"):
+        raise HicorexError(f"{path} holds no fitted model; fit again.")
+    return model

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.archive import storable
+from hicorex.checkpoint import Notes
 from hicorex.data import Data
 from hicorex.evaluation import evaluate, links_of
 from hicorex.information import mean_and_error
@@ -56,7 +57,7 @@ class Search:
     """Held-out bounds of layers of several sizes on the same folds.
 
     ``look_ahead`` credits a layer with what one more factor above it explains; ``progress`` hears of each size;
-    ``found`` is what an earlier search has found out, {number of factors: (what they explain (N,), the size tried)}.
+    what is found out goes to ``notes``, by number of factors and fold.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Search:
         seed: np.random.SeedSequence,
         look_ahead: bool,
         progress: Callable,
-        found: dict[int, tuple[np.ndarray, Tried]],
+        notes: Notes,
         **settings: Any,
     ):
         rng = np.random.default_rng(seed.spawn(1)[0])
@@ -80,25 +81,29 @@ class Search:
         self._rule, self._engine, self._seed = rule, engine, seed
         self._look_ahead, self._progress = look_ahead, progress
         self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
-        self.found = found
+        self._notes = notes
+        self._parts: dict[int, list[tuple[np.ndarray, int]]] = notes.recall("sizes") or {}
+        self.tried: dict[int, Tried] = {}
 
     def explained(self, n_factors: int) -> np.ndarray:
         """What a layer of this size explains of each held-out sample, (N,)."""
-        if n_factors not in self.found:
-            parts, used = zip(*(self._fold(n_factors, *fold) for fold in self._folds), strict=True)
-            values = np.concatenate(parts)
-            self.found[n_factors] = values, Tried(n_factors, *mean_and_error(values, self._weight), max(used))
+        done = self._parts.get(n_factors, [])
+        for fold in range(len(done), len(self._folds)):
+            done = [*done, self._fold(n_factors, fold)]
+            self._parts = self._parts | {n_factors: done}
+            self._notes.note("sizes", self._parts)
+        explained, used = zip(*done, strict=True)
+        values = np.concatenate(explained)
+        if n_factors not in self.tried:
+            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), max(used))
             self._progress(self.tried[n_factors])
-        return self.found[n_factors][0]
+        return values
 
-    @property
-    def tried(self) -> dict[int, Tried]:
-        """The sizes tried so far."""
-        return {n: tried for n, (_, tried) in self.found.items()}
-
-    def _fold(self, n_factors: int, training: Data, held_out: Data) -> tuple[np.ndarray, int]:
+    def _fold(self, n_factors: int, fold: int) -> tuple[np.ndarray, int]:
         """What a layer fitted to some samples explains of others, and how many of its factors are in use."""
-        state = self._fit(training, n_factors)
+        training, held_out = self._folds[fold]
+        name = f"{n_factors} factors, fold {fold}"
+        state = self._fit(training, n_factors, name)
         links = links_of(state, training)
         fitted = evaluate(state, links, training, self._engine)
         used = int((fitted.unique > 0).sum())
@@ -112,7 +117,7 @@ class Search:
             Data.of_labels(terms.labels, len(state.prior), data.weight)
             for terms, data in ((feeding, training), (fed, held_out))
         )
-        top = self._fit(below, 1)
+        top = self._fit(below, 1, f"{name}, above")
         top_links = links_of(top, below)
         above = evaluate(top, top_links, below, self._engine)
         means = [np.average(terms.explained, weights=training.weight) for terms in (fitted, feeding, above)]
@@ -120,10 +125,10 @@ class Search:
             return explained, used
         return fed.explained + evaluate(top, top_links, new, self._engine, above.joints).explained, used
 
-    def _fit(self, data: Data, n_factors: int) -> State:
+    def _fit(self, data: Data, n_factors: int, name: str) -> State:
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
         settings = self._settings | {"n_factors": n_factors, "n_starts": N_STARTS, "seed": seed}
-        return fit_layer(data, self._rule, self._engine, **settings).state
+        return fit_layer(data, self._rule, self._engine, **settings, **self._notes.running(name)).state
 
     def gain(self, few: int, many: int) -> tuple[float, float]:
         """How much more the larger size explains, and its standard error."""
