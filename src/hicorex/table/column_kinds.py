@@ -37,6 +37,7 @@ class Findings:
     """One entry a column: kind is "gaussian", "categorical" or "ignored", unique tells identifiers.
 
     changed : the columns that are to be taken instead of those of the file
+    words : for columns of numbers, the texts in them that are read as missing
     numeric : whether a column holds numbers, which can be of any kind
     """
 
@@ -46,6 +47,7 @@ class Findings:
     unique: np.ndarray
     numeric: np.ndarray
     changed: dict[int, Any] = field(default_factory=dict)
+    words: dict[int, list[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -199,7 +201,10 @@ def _look(values: np.ndarray, markers: np.ndarray) -> _Numbers:
         low, high = values.min(axis=1), values.max(axis=1)
         whole = np.ones(len(values), bool)
     span = np.zeros(len(values))
-    span[whole] = high[whole].astype(float) - low[whole].astype(float)
+    if floats:
+        span[whole] = high[whole].astype(float) - low[whole].astype(float)
+    else:  # exact, also where the difference needs a bit more than the numbers
+        span[:] = high.astype(np.uint64) - low.astype(np.uint64)
     different = np.zeros(len(values), np.int64)
     narrow = whole & (span < 64)
     if narrow.any():
@@ -325,6 +330,7 @@ def _take_text(
     if share >= 0.9 and len(others) <= 3:
         _take_single(found, at, numbers_of(codes, texts, number, decimal or "."), names, missing)
         if others:
+            found.words[at] = others
             shown = ", ".join(map(repr, others))
             found.why[at] += f"; {shown} read as missing: say --missing {' --missing '.join(map(repr, others))}"
         return

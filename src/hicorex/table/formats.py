@@ -55,6 +55,8 @@ def _contents(source: str | Path | BinaryIO) -> tuple[pa.Buffer, str]:
     if not isinstance(source, str | Path):
         return pa.py_buffer(source.read()), str(getattr(source, "name", "the file"))
     if str(source) == "-":
+        if sys.stdin is None:
+            raise HicorexError("Standard input is closed; give a file.")
         return pa.py_buffer(sys.stdin.buffer.read()), "standard input"
     path, name = Path(source), str(source)
     try:
@@ -100,6 +102,11 @@ def _feather(data: pa.Buffer) -> pa.Table:
 def _arrow(table: pa.Table, name: str) -> Raw:
     if table.num_columns == 0 or table.num_rows == 0:
         raise HicorexError(f"{name} has no {'rows' if table.num_columns else 'columns'}; give a table with some.")
+    # What few functions know, as what all know.
+    known = {"string_view": pa.string(), "large_string": pa.string(), "halffloat": pa.float32()}
+    if any(str(field.type) in known for field in table.schema):
+        fields = [field.with_type(known.get(str(field.type), field.type)) for field in table.schema]
+        table = table.cast(pa.schema(fields, table.schema.metadata))
     index: list = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     given = table.column_names
     row_names = next((given.index(column) for column in index if column in given), None)
@@ -109,7 +116,9 @@ def _arrow(table: pa.Table, name: str) -> Raw:
 
 def _load(data: pa.Buffer, name: str) -> Any:
     try:
-        return np.load(pa.BufferReader(data), allow_pickle=False)
+        loaded = np.load(pa.BufferReader(data), allow_pickle=False)
+        native = isinstance(loaded, np.ndarray) and not loaded.dtype.isnative
+        return loaded.astype(loaded.dtype.newbyteorder("=")) if native else loaded
     except ValueError as error:
         if "allow_pickle" in str(error):
             raise HicorexError(f"{name} holds Python objects; save an array of numbers or text instead.") from None

@@ -2,9 +2,9 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -12,14 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hicorex.columns import KINDS
 from hicorex.exceptions import HicorexError
 from hicorex.table.column_kinds import Findings, examine
 from hicorex.table.csv_file import FALSE, NUMBER, TRUE, Raw
 from hicorex.table.formats import read_raw
 from hicorex.table.text_columns import is_text, numbers_of, numeric_markers, tidy_text
-
-KINDS = ("gaussian", "rank", "categorical")
-EXPECTED = ("number", "whole number", "text", "boolean")
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,10 @@ class Table:
 
     frame : pyarrow.Table, or array of shape (n_samples, n_columns) if the file holds one
     names, kinds : one for each column of the frame
+    row_names : what the rows are called: a pyarrow column of text, or an array of whole numbers
     row_title : the name of the column with the names of rows, "row" if there is none
     weight : (n_samples,), or None
+    words : for columns of numbers, the texts in them that were read as missing
     decisions : one for each column of the file
     notes : what was decided on the file as a whole
     """
@@ -82,32 +82,21 @@ class Table:
     frame: Any
     names: list[str]
     kinds: list[str]
+    row_names: Any
     row_title: str
     weight: np.ndarray | None
     decisions: tuple[Decision, ...]
     notes: tuple[str, ...]
-    row_column: Any = field(repr=False, default=None)
-
-    @cached_property
-    def row_names(self) -> np.ndarray:
-        """What the rows are called, as text or whole numbers: 1, 2, ... if no column tells."""
-        column = self.row_column
-        if column is None:
-            return np.arange(1, self.frame.shape[0] + 1)
-        if isinstance(column, np.ndarray):
-            return column if column.dtype.kind in "iu" else column.astype(str)
-        if pa.types.is_integer(column.type) and not column.null_count:
-            return column.to_numpy()
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if not is_text(column.type):
-            column = column.cast(pa.string())
-        return pc.fill_null(column, "").to_numpy(zero_copy_only=False).astype(str)
+    words: dict[str, list[str]] = field(default_factory=dict)
 
 
 def read_table(source: str | Path | BinaryIO, reading: Reading = Reading()) -> Table:  # noqa: B008
     """Read a file, decide on its columns and keep those that a model can learn from."""
-    raw = _read(source, reading)
+    with _named_errors(source):
+        return _decide(_read(source, reading), reading, _name(source))
+
+
+def _decide(raw: Raw, reading: Reading, name: str) -> Table:
     n_rows, n_columns = raw.columns.shape
     chosen = _Names(raw.names)
     wanted, named = _wanted(reading, chosen)
@@ -145,12 +134,17 @@ def read_table(source: str | Path | BinaryIO, reading: Reading = Reading()) -> T
     decisions = tuple(map(Decision, raw.names, kinds, found.missing.tolist(), why))
     kept = [at for at, kind in enumerate(kinds) if kind in KINDS]
     if not kept:
-        raise HicorexError(f"{_name(source)} has no column to learn from: {_summary(decisions, n_rows)}.")
-    return _table(raw, columns, kept, [kinds[at] for at in kept], row_names, weight, decisions)
+        raise HicorexError(f"{name} has no column to learn from: {_summary(decisions, n_rows)}.")
+    words = {raw.names[at]: own for at, own in found.words.items()}
+    return _table(raw, columns, kept, row_names, [kinds[at] for at in kept], weight, decisions, words)
 
 
 def read_new(
-    source: str | Path | BinaryIO, reading: Reading, expected: Mapping[str, str], usual_row_names: str | None = None
+    source: str | Path | BinaryIO,
+    reading: Reading,
+    expected: Mapping[str, str],
+    usual_row_names: str | None = None,
+    words: Mapping[str, list[str]] | None = None,
 ) -> Table:
     """New samples for a fitted model.
 
@@ -160,66 +154,66 @@ def read_new(
         For each column that the model knows, in its order, "number", "whole number", "text" or "boolean".
     usual_row_names :
         The column that had the names of rows in the fit; it is not missed.
+    words :
+        For columns of numbers, texts that are read as missing, as in the fit.
 
     Other columns are ignored; a column that lacks, or a value of another type, is an error that names it.
     """
-    unknown = set(expected.values()) - set(EXPECTED)
-    if unknown:
-        raise HicorexError(f"expected names the type {min(unknown)!r}; use one of {', '.join(EXPECTED)}.")
-    raw = _read(source, reading, [name for name, what in expected.items() if what == "text"])
-    missing = (*raw.markers, *reading.missing)
-    chosen = _Names(raw.names)
-    lacking = [name for name in expected if name not in chosen.index]
-    if lacking:
-        others = f" and {len(lacking) - 1} others" if len(lacking) > 1 else ""
-        raise HicorexError(
-            f"{_name(source)} lacks the column {lacking[0]!r}{others} that the model knows{chosen.closest(lacking[0])}."
-        )
-    order = [chosen.index[name] for name in expected]
-    known = set(order)
-    row_names = chosen.index.get(usual_row_names or "", raw.row_names)
-    if reading.row_names is not None:
-        row_names = chosen.one(reading.row_names, "--row-names")
-    if row_names is None and 0 not in known:
-        first = raw.columns[:, :1] if isinstance(raw.columns, np.ndarray) else raw.columns.select([0])
-        if examine(first, raw.names[:1], missing, raw.decimal, set()).unique[0] or len(first) == 1:
-            row_names = 0
-    columns = raw.columns
-    share = np.zeros(len(raw.names))
-    if isinstance(columns, np.ndarray) and set(expected.values()) != {"number"}:
-        columns = pa.table(list(columns.T), names=raw.names)
-    if isinstance(columns, np.ndarray):
-        found = examine(columns, raw.names, missing, raw.decimal, set())
-        share, columns = found.missing, _changed(columns, found)
-    else:
-        given = columns.columns
-        for at, (name, what) in zip(order, expected.items(), strict=True):
-            given[at] = bring(given[at], what, f"{_name(source)}, column {name!r}", missing, raw.decimal)
-            share[at] = _gaps(given[at]) / columns.num_rows
-        columns = pa.table(given, names=raw.names)
-    asked, _ = _wanted(reading, chosen, strict=False)
-    kinds = [
-        asked.get(at, "gaussian" if what == "number" else "categorical")
-        for at, what in zip(order, expected.values(), strict=True)
-    ]
-    told = dict(zip(order, kinds, strict=True))
-    decisions = []
-    for at, name in enumerate(raw.names):
-        if at in told:
-            decisions.append(Decision(name, told[at], float(share[at]), expected[name]))
+    with _named_errors(source):
+        raw = _read(source, reading, [name for name, what in expected.items() if what == "text"])
+        missing = (*raw.markers, *reading.missing)
+        chosen = _Names(raw.names)
+        lacking = [name for name in expected if name not in chosen.index]
+        if lacking:
+            others = f" and {len(lacking) - 1} others" if len(lacking) > 1 else ""
+            raise HicorexError(
+                f"{_name(source)} lacks the column {lacking[0]!r}{others} that the model knows"
+                f"{chosen.closest(lacking[0])}."
+            )
+        order = [chosen.index[name] for name in expected]
+        row_names = chosen.index.get(usual_row_names or "", raw.row_names)
+        if reading.row_names is not None:
+            row_names = chosen.one(reading.row_names, "--row-names")
+        elif row_names is None and 0 not in order:
+            first = raw.columns[:, :1] if isinstance(raw.columns, np.ndarray) else raw.columns.select([0])
+            if examine(first, raw.names[:1], missing, raw.decimal, set()).unique[0] or len(first) == 1:
+                row_names = 0
+        columns = raw.columns
+        if isinstance(columns, np.ndarray):
+            columns = _changed(columns, examine(columns, raw.names, missing, raw.decimal, set()))
         else:
-            kind = "row names" if at == row_names else "ignored"
-            decisions.append(Decision(name, kind, float(share[at]), "not in the model"))
-    return _table(raw, columns, order, kinds, row_names, None, tuple(decisions))
+            given = columns.columns
+            for at, (name, what) in zip(order, expected.items(), strict=True):
+                called, own = f"{_name(source)}, column {name!r}", (words or {}).get(name, [])
+                given[at] = bring(given[at], what, called, missing, raw.decimal, own)
+            columns = pa.table(given, names=raw.names)
+        return _table(raw, columns, order, row_names)
 
 
-def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...], decimal: str | None) -> Any:
-    """A column as the type that a model expects."""
+@contextmanager
+def _named_errors(source: Any) -> Iterator[None]:
+    """What pyarrow cannot do with a file is told with its name."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeError) as error:
+        raise HicorexError(f"{_name(source)} cannot be used: {' '.join(str(error).split())}") from error
+
+
+def bring(
+    column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...], decimal: str | None, words: list[str]
+) -> Any:
+    """A column as the type that a model expects; in columns of numbers, words stand for missing values."""
     kind = column.type
+    if column.null_count == len(column):
+        types = {"number": pa.float64(), "whole number": pa.int64(), "boolean": pa.bool_(), "text": pa.string()}
+        return pa.nulls(len(column), types[what])
     if pa.types.is_dictionary(kind) and not is_text(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_decimal(kind):
         column, kind = column.cast(pa.float64()), pa.float64()
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if not (numeric or is_text(kind) or (what == "text" and pa.types.is_temporal(kind))):
+        raise HicorexError(f"{name} holds values of type {kind}, where the model expects {_article(what)}; correct it.")
     if what == "text":
         if not is_text(kind):
             column = column.cast(pa.string())
@@ -233,12 +227,11 @@ def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...
         number = number.to_numpy(zero_copy_only=False)
         # Signs such as "?" and "-" alone stand for missing numbers.
         bare = pc.match_substring_regex(texts, r"^[^\pL\pN]*$").to_numpy(zero_copy_only=False)
+        bare = bare | np.isin(texts.to_numpy(zero_copy_only=False), words)
         if not (number | bare).all():
             raise _strange(texts[int((number | bare).argmin())], what, name)
         column = numbers_of(codes, texts, number, decimal)
         kind = column.type
-    if pa.types.is_null(kind):
-        return column.cast({"number": pa.float64(), "whole number": pa.int64(), "boolean": pa.bool_()}[what])
     if what == "boolean":
         if pa.types.is_boolean(kind):
             return column
@@ -247,14 +240,14 @@ def bring(column: pa.ChunkedArray, what: str, name: str, missing: tuple[str, ...
         if pc.any(odd).as_py():
             raise _strange(column.filter(odd)[0], what, name)
         return numbers.cast(pa.bool_())
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise _strange(column.drop_null()[0], what, name) if column.null_count < len(column) else HicorexError(name)
+    if pa.types.is_boolean(kind):
+        raise _strange(column.drop_null()[0], what, name)
     for marker in numeric_markers(missing):
-        hit = pc.equal(column.cast(pa.float64()), marker)
+        hit = pc.equal(column.cast(pa.float64(), safe=False), marker)
         if pc.any(hit).as_py():
             column = pc.if_else(hit, pa.scalar(None, kind), column)
     if what == "number" or pa.types.is_integer(kind):
-        return column if pa.types.is_floating(kind) == (what == "number") else column.cast(pa.float64())
+        return column if pa.types.is_floating(kind) == (what == "number") else column.cast(pa.float64(), safe=False)
     column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
     odd = pc.not_equal(column, pc.round(column))
     if pc.any(odd).as_py():
@@ -273,10 +266,14 @@ def _booleans(codes: np.ndarray, texts: pa.Array, name: str) -> pa.Array:
 
 def _strange(value: Any, what: str, name: str) -> HicorexError:
     value = value.as_py() if isinstance(value, pa.Scalar) else value
-    article = {"number": "a number", "whole number": "a whole number"}.get(what, "true or false")
     return HicorexError(
-        f"{name}: {value!r} is not {article}, which the model expects; correct it, or say that it is a missing value."
+        f"{name}: {value!r} is not {_article(what)}, which the model expects; correct it, or say that it is a missing "
+        "value by --missing."
     )
+
+
+def _article(what: str) -> str:
+    return {"number": "a number", "whole number": "a whole number", "text": "text"}.get(what, "true or false")
 
 
 class _Names:
@@ -291,14 +288,14 @@ class _Names:
             raise HicorexError(f"{option} names column {name!r}, which the file does not have{self.closest(name)}.")
         return self.index[name]
 
-    def match(self, patterns: Iterable[str], option: str, strict: bool = True) -> set[int]:
+    def match(self, patterns: Iterable[str], option: str) -> set[int]:
         found: set[int] = set()
         for pattern in patterns:
             own = {self.index[pattern]} if pattern in self.index else set()
             if not own and re.search(r"[*?]", pattern):
                 like = re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
                 own = {at for name, at in self.index.items() if like.fullmatch(name)}
-            if not own and strict:
+            if not own:
                 raise HicorexError(
                     f"{option} names column {pattern!r}, which the file does not have{self.closest(pattern)}."
                 )
@@ -325,7 +322,7 @@ def _read(source: str | Path | BinaryIO, reading: Reading, texts: Iterable[str] 
     )
 
 
-def _wanted(reading: Reading, chosen: _Names, strict: bool = True) -> tuple[dict[int, str], set[int]]:
+def _wanted(reading: Reading, chosen: _Names) -> tuple[dict[int, str], set[int]]:
     """The kinds that are asked for, and the columns for which it is by name."""
     kinds: dict[int, str] = {}
     for plain in (False, True):
@@ -333,7 +330,7 @@ def _wanted(reading: Reading, chosen: _Names, strict: bool = True) -> tuple[dict
             if kind not in KINDS:
                 raise HicorexError(f"--kinds gives {pattern!r} the kind {kind!r}; use one of {', '.join(KINDS)}.")
             if (pattern in chosen.index) == plain:
-                kinds.update(dict.fromkeys(chosen.match([pattern], "--kinds", strict), kind))
+                kinds.update(dict.fromkeys(chosen.match([pattern], "--kinds"), kind))
     return kinds, {chosen.index[name] for name in reading.kinds if name in chosen.index}
 
 
@@ -379,18 +376,31 @@ def _table(
     raw: Raw,
     columns: Any,
     kept: list[int],
-    kinds: list[str],
     row_names: int | None,
-    weight: np.ndarray | None,
-    decisions: tuple[Decision, ...],
+    kinds: Iterable[str] = (),
+    weight: np.ndarray | None = None,
+    decisions: tuple[Decision, ...] = (),
+    words: dict[str, list[str]] | None = None,
 ) -> Table:
     array = isinstance(columns, np.ndarray)
     frame = columns if kept == list(range(len(raw.names))) else columns[:, kept] if array else columns.select(kept)
     names = [raw.names[at] for at in kept]
-    # Names of rows are what the file says, not what was made of them as a variable.
-    rows = None if row_names is None else _column(raw.columns, row_names)
     title = "row" if row_names is None or raw.row_names == row_names else raw.names[row_names]
-    return Table(frame, names, kinds, title, weight, decisions, raw.notes, rows)
+    # Names of rows are what the file says, not what was made of them as a variable.
+    rows = np.arange(1, len(frame) + 1) if row_names is None else _row_names(_column(raw.columns, row_names), title)
+    return Table(frame, names, list(kinds), rows, title, weight, decisions, raw.notes, words or {})
+
+
+def _row_names(column: Any, title: str) -> Any:
+    """Names of rows as text or whole numbers."""
+    if isinstance(column, np.ndarray):
+        return column if column.dtype.kind in "iu" else pa.array(column.astype(str))
+    kind = column.type
+    if pa.types.is_integer(kind) and not column.null_count:
+        return column.to_numpy()
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+        raise HicorexError(f"Column {title!r} holds values of type {kind}, which cannot name rows; choose another.")
+    return column.cast(pa.string()).fill_null("")
 
 
 def _summary(decisions: tuple[Decision, ...], n_rows: int) -> str:

@@ -91,7 +91,7 @@ def _trim(given: pa.Array, missing: tuple[str, ...]) -> tuple[pa.Array, np.ndarr
     gone = pc.is_in(texts, pa.array(missing, pa.string())).to_numpy(zero_copy_only=False)
     markers = numeric_markers(missing)
     if markers.size:
-        number = pc.match_substring_regex(texts, f"^{NUMBER}$").to_numpy(zero_copy_only=False)
+        number = pc.match_substring_regex(texts, f"^{NUMBER}$").fill_null(False).to_numpy(zero_copy_only=False)
         gone[number] |= np.isin(to_floats(texts.filter(pa.array(number))), markers)
     return texts, gone, not (gone.any() or given.null_count) and texts.equals(given)
 
