@@ -254,7 +254,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
                 stacklevel=5,
             )
         terms = self._keep(fit.state, data, engine)
-        sizes = {"n_factors": self.n_factors_, "n_states": self.n_states}
+        # Empty factors would only make the fits to halves harder.
+        sizes = {"n_factors": max(1, int(np.count_nonzero(self.tcs_))), "n_states": self.n_states}
         chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
         linked = (data.to_table(chance) < LEVEL) & self.alpha_.any(axis=1)
         self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)

@@ -67,6 +67,7 @@ class Run(NamedTuple):
     histories : the objective of every start at each of its iterations
     best, best_start, best_state : the best iterate so far
     generators : the state of every start's random generator
+    primed : for every start, after how many iterations factors of it were last started anew
     """
 
     iteration: int
@@ -77,6 +78,7 @@ class Run(NamedTuple):
     best_start: int
     best_state: State
     generators: list[dict]
+    primed: list[int]
 
 
 class Fit(NamedTuple):
@@ -254,10 +256,12 @@ def fit_layer(
     shared, *rngs = (np.random.default_rng(s) for s in seed.spawn(n_starts + 1))
     if run is None:
         state = first_state(data, n_factors, n_states, shared, rngs)
-        run = Run(0, state, list(range(n_starts)), [[] for _ in rngs], -np.inf, 0, state.take([0]), _states(rngs))
+        nothing: list = [[] for _ in rngs]
+        every = list(range(n_starts))
+        run = Run(0, state, every, nothing, -np.inf, 0, state.take([0]), _states(rngs), [0] * n_starts)
     for rng, own in zip(rngs, run.generators, strict=True):
         rng.bit_generator.state = own
-    begun, state, running, histories, best, best_start, best_state, _ = run
+    begun, state, running, histories, best, best_start, best_state, _, primed = run
     del run  # its first state is not needed again
     settled = False
     for iteration in range(begun, max_iter):
@@ -271,18 +275,20 @@ def fit_layer(
         if objective[leader] > best and iteration >= min(2, max_iter - 1):
             best, best_start, best_state = float(objective[leader]), running[leader], state.take([leader])
         progress(iteration + 1, max_iter, best, len(running))
-        kept = [at for at, start in enumerate(running) if not _finished(histories[start], tol)]
-        kept = [at for at in kept if running[at] == best_start or _hopeful(histories[running[at]], best, tol)]
+        recent = {start: histories[start][primed[start] :] for start in running}
+        kept = [at for at, start in enumerate(running) if not _finished(recent[start], tol)]
+        kept = [at for at in kept if running[at] == best_start or _hopeful(recent[running[at]], best, tol)]
         settled = not kept
         if settled:
             break
         if iteration in REPRIME_AT:
-            _reprime_unused(following, found.log_z, data, [rngs[start] for start in running])
+            anew = _reprime_unused(following, found.log_z, data, [rngs[start] for start in running])
+            primed = [iteration + 1 if s in running and running.index(s) in anew else p for s, p in enumerate(primed)]
         state = following.take(kept)
         running = [running[at] for at in kept]
         del found, following  # the next pass needs their room
         done = [list(history) for history in histories]
-        keep(Run(iteration + 1, state, running, done, best, best_start, best_state, _states(rngs)))
+        keep(Run(iteration + 1, state, running, done, best, best_start, best_state, _states(rngs), primed))
     return Fit(best_state, np.array(histories[best_start]), settled)
 
 
@@ -306,9 +312,10 @@ def _hopeful(history: list[float], best: float, tol: float) -> bool:
     return history[-1] + PATIENCE * step > best + tol * abs(best)
 
 
-def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.random.Generator]) -> None:
-    """Start factors that explain nothing anew from variables that are explained badly."""
+def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.random.Generator]) -> set[int]:
+    """Start factors that explain nothing anew from variables that are explained badly; return their starts."""
     used = sum(alpha.sum(axis=1) for alpha in state.alpha)
+    anew: set[int] = set()
     for factor in np.flatnonzero((log_z < UNUSED_NATS) | (used == 0)):
         start = factor // state.n_factors
         own = slice(start * state.n_factors, (start + 1) * state.n_factors)
@@ -320,8 +327,10 @@ def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.r
             known.append(rank.max(axis=0)[columns])
         information = np.concatenate(known)
         if not information.size:
-            return
+            break
         odds = np.exp(-information / max(information.mean(), 1e-12))
         chosen = rngs[start].choice(odds.size, p=odds / odds.sum())
         b, column = np.concatenate(places)[chosen]
         prime(state, data, int(factor), Seed(b, column, np.empty(0)), rngs[start])
+        anew.add(int(start))
+    return anew

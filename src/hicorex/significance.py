@@ -18,9 +18,10 @@ HALF_FIT_ITERATIONS = 6
 
 def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
-    even = np.arange(data.weight.size) % 2 == 0
+    # By chance, since rows may come in turns, such as case and control.
+    one = np.random.default_rng(seed.spawn(1)[0]).permutation(data.weight.size) % 2 == 0
     by_half = []
-    for fitted in (even, ~even):
+    for fitted in (one, ~one):
         half = data.reweighted(data.weight * fitted)
         state = fit_layer(
             half, rule, engine, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
