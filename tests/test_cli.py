@@ -180,11 +180,6 @@ def test_weights_and_kinds(run, tmp_path):
     table["w"] = rng.integers(1, 5, 100)
     table["q"] = rng.integers(1, 4, 100)
     table.to_csv(tmp_path / "t.csv", index=False)
-    done = run(
-        "fit", "t.csv", "--layers", "1", "--weights", "w", "--kinds", "a=rank,[q]=gaussian,b*=rank", "--out", "r"
-    )
-    assert done.code == 2
-    assert done.err.count("\n") > 0
     done = run("fit", "t.csv", "--layers", "1", "--weights", "w", "--kinds", "a=rank,b*=rank", "--out", "r")
     assert done.code == 0, done.err
     kinds = pd.read_csv("r/columns.csv").set_index("column")["kind"].to_dict()
@@ -253,14 +248,32 @@ BAD = {
     "kind without a name": (["fit", "wine.csv", "--kinds", "rank"], "write NAME=KIND"),
     "layers": (["fit", "wine.csv", "--layers", "three"], "--layers three: give auto or numbers such as 20,3,1"),
     "growing layers": (["fit", "wine.csv", "--layers", "1,3"], "layers (1, 3) grow upward"),
+    "no factors": (["fit", "wine.csv", "--layers", "0"], "layers has 0 in it"),
+    "states of sizes to be found": (["fit", "wine.csv", "--states", "2,2,2,2"], "--states 2,2,2,2: give one number"),
     "states": (["fit", "wine.csv", "--layers", "3,1", "--states", "2,2,2"], "one for each of the layers"),
-    "one state": (["fit", "wine.csv", "--layers", "3", "--states", "1"], "n_states"),
+    "one state": (["fit", "wine.csv", "--layers", "3", "--states", "1"], "--states 1: give a factor 2 to 100 states"),
+    "one column": (["fit", "wine.csv", "--use", "ash"], "one column to learn from, 'ash', and nothing to relate it"),
+    "a title": (["fit", "title.csv"], "title.csv, line 1: it looks like a title above the names; delete that line"),
+    "no place for results": (["fit", "wine.csv", "--out", "/proc/nowhere/r"], "/proc/nowhere/r cannot be written"),
+    "checkpoint among the results": (["fit", "wine.csv", "--out", "r", "--checkpoint", "r/c"], "put it elsewhere"),
+    "checkpoint a folder": (["fit", "wine.csv", "--layers", "2", "--checkpoint", "folder"], "folder is a folder"),
+    "damaged checkpoint": (
+        ["fit", "wine.csv", "--checkpoint", "damaged.hicorex"],
+        "is damaged; delete it to start anew",
+    ),
+    "another format": (
+        ["transform", "model.hicorex", "wine.csv", "--out", "l.xlsx"],
+        "give a name in .csv or .parquet",
+    ),
     "option": (["fit", "wine.csv", "--layrs", "3"], "No such option: --layrs"),
     "value of an option": (["fit", "wine.csv", "--starts", "none"], "--starts"),
     "rule": (["fit", "wine.csv", "--structure", "forest"], "--structure"),
     "command": (["fti", "wine.csv"], "fti"),
     "no data": (["fit"], "DATA"),
-    "full folder": (["fit", "wine.csv", "--out", "folder"], "--out folder is not empty; choose another folder"),
+    "full folder": (
+        ["fit", "wine.csv", "--out", "folder"],
+        "folder is not empty; choose another folder, or add --over",
+    ),
     "foreign folder": (["fit", "wine.csv", "--out", "folder", "--overwrite"], "holds diary.txt, which is not a result"),
     "file for a folder": (["fit", "wine.csv", "--out", "wine.csv"], "wine.csv is a file"),
     "checkpoint": (["fit", "wine.csv", "--checkpoint", "ragged.csv"], "ragged.csv is not a file of hicorex"),
@@ -294,6 +307,7 @@ def odd_files(tmp_path_factory):
     (folder / "header.csv").write_text("a,b\n")
     (folder / "ragged.csv").write_text("a,b\n1,2\n3,4\n5,6,7\n8,9\n")
     (folder / "one.csv").write_text("a,b\n1,2\n")
+    (folder / "title.csv").write_text("Table 1\na,b,c\n1,2,3\n2,3,4\n")
     (folder / "constant.csv").write_text("a,b\n1,x\n1,x\n1,x\n")
     (folder / "infinite.csv").write_text("a,b\n" + "".join(f"{i / 7},{i / 3}\n" for i in range(30)) + "1.5,inf\n")
     with zipfile.ZipFile(folder / "book.xlsx", "w") as book:
@@ -319,7 +333,12 @@ def test_bad_input_is_one_line_exit_2_and_nothing_left(case, run, odd_files, mon
     last = done.err.splitlines()[-1]
     assert last.startswith("hicorex: ")
     assert "Traceback" not in done.err
-    if case not in ("infinity", "checkpoint", "growing layers", "one state"):  # what comes after the columns are shown
+    if case not in (
+        "infinity",
+        "checkpoint",
+        "damaged checkpoint",
+        "checkpoint a folder",
+    ):  # what comes after the columns are shown
         assert done.err == f"{last}\n"
     assert {file: file.stat().st_mtime_ns for file in odd_files.rglob("*")} == before
 
@@ -409,7 +428,7 @@ def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
         before = path.stat().st_mtime_ns if path.exists() else 0
         fit = start(tmp_path, *words, "--out", "r")
-        while not path.exists() or path.stat().st_mtime_ns == before:
+        while fit.poll() is None and (not path.exists() or path.stat().st_mtime_ns == before):
             time.sleep(0.01)
         time.sleep(0.5 * rng.random())
         begun = time.perf_counter()
@@ -421,7 +440,7 @@ def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
             "hicorex: stopped; the fit so far is in r.checkpoint; give the same command again to go on."
         )
         assert sorted(os.listdir(tmp_path)) == ["r.checkpoint", "x.npy"]
-    assert np.median(waits) < 1, waits
+    assert sorted(waits)[1] < 1, waits  # a busy machine may hold up one of them
     for out in ("r", "whole"):
         _, told = start(tmp_path, *words, "--out", out).communicate(timeout=300)
         assert ("Going on from r.checkpoint." in told) == (out == "r")
@@ -430,7 +449,8 @@ def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
 
 
 def test_closed_pipe_is_no_error(wine, tmp_path):
-    command = f"{sys.executable} -m hicorex transform wine-results wine.csv | head -1"
+    pd.concat([WINE] * 100).to_csv(tmp_path / "long.csv", index=False)  # more than a pipe holds
+    command = f"{sys.executable} -m hicorex transform wine-results long.csv | head -1"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.startswith('"row"')
     assert done.stderr == ""
@@ -463,3 +483,41 @@ def test_census_straight_from_the_file(run, real_data):
     assert columns.value_counts().to_dict() == {"categorical": 35, "gaussian": 6, "weights": 1, "ignored": 1}
     assert json.loads(Path("r/bounds.json").read_text())["lower"] > 8
     assert len(pd.read_parquet("r/labels.parquet")) == 299_285
+
+
+def test_sentinels_are_told_and_words_are_missing_in_new_samples_too(run, tmp_path):
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(200, 1))
+    table = pd.DataFrame(10 + hidden + 0.5 * rng.normal(size=(200, 6)), columns=list("abcdef")).round(3).astype(object)
+    table.loc[::9, "a"] = -999
+    table.loc[::9, "b"] = -999
+    table.loc[::50, "c"] = "unknown"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = run("fit", "t.csv", "--layers", "1", "--out", "r")
+    said = " ".join(done.err.split())
+    assert "-999 is in 2 columns, far from all other values: if it stands for a missing one, say --missing -999" in said
+    assert "'unknown' read as missing" in pd.read_csv("r/columns.csv").set_index("column").loc["c", "why"]
+    assert run("transform", "r", "t.csv").out == (tmp_path / "r" / "labels.csv").read_text()
+
+
+def test_arrays_of_whole_numbers_go_through_all_commands(run, tmp_path):
+    X = np.random.default_rng(0).integers(3, size=(80, 5))
+    X[:, 1] = X[:, 0]
+    np.save(tmp_path / "x.npy", X.astype(">i4"))
+    assert run("fit", "x.npy", "--layers", "1", "--out", "new/r").code == 0
+    done = run("transform", "new/r", "x.npy")
+    assert (done.out, done.err) == ((tmp_path / "new" / "r" / "labels.csv").read_text(), "")
+    pd.DataFrame(X).to_csv(tmp_path / "x.csv", index=False, header=False)
+    assert run("transform", "new/r", "x.csv").out == done.out
+
+
+def test_failed_fits_leave_no_folders(run, odd_files, tmp_path):
+    assert run("fit", odd_files / "infinite.csv", "--out", "new/deep/r").code == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_noise_is_told_as_such(run, tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(100, 4)))
+    said = run("fit", "x.npy", "--layers", "auto").out
+    assert "There is no further layer: in layer 1, 1 explains" in said
+    assert "no more than chance." in " ".join(said.split())

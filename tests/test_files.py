@@ -58,7 +58,7 @@ def test_folder_is_made_filled_and_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("held", "replace", "message"),
     [
-        ("a", None, "is not empty; choose another folder, or say that it may be replaced"),
+        ("a", None, "is not empty; choose another folder, or add --overwrite to replace the results in it"),
         ("diary", {"a"}, "holds diary, which is not a result; choose another folder, or move it away"),
     ],
 )

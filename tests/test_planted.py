@@ -141,3 +141,27 @@ def test_all_of_big5_gives_the_five_traits(big5_full):
     assert len(answers) == 19718
     corex = Corex(5, n_states=3, random_state=0).fit(answers)
     assert adjusted_rand_score(traits, corex.clusters_) == 1
+
+
+def test_rows_that_come_in_turns_are_significant():
+    """Case, control, case, control: each half of the rows must have both."""
+    rng = np.random.default_rng(0)
+    turns = 3 * (np.arange(200) % 2)[:, None] + rng.normal(size=(200, 6))
+    twins = np.repeat((np.arange(200) % 2)[:, None], 2, axis=1)
+    for X in (turns, twins):
+        for seed in range(3):
+            assert (Corex(1, random_state=seed).fit(X).clusters_ == 0).all()
+
+
+@pytest.mark.parametrize("n_factors", [2, 5, 8, 12])
+def test_surplus_factors_cost_nothing(n_factors):
+    """Two groups of three variables: with more factors than there are groups, the same two are found."""
+    rng = np.random.default_rng(1)
+    hidden = np.repeat(rng.normal(size=(150, 2)), 3, axis=1)
+    X = hidden + rng.normal(scale=0.6, size=(150, 6))
+    best = Corex(2, random_state=0).fit(X)
+    for seed in range(5):
+        corex = Corex(n_factors, random_state=seed).fit(X)
+        assert corex.tc_ > 0.99 * best.tc_
+        assert adjusted_rand_score(corex.clusters_, [0, 0, 0, 1, 1, 1]) == 1
+        assert np.count_nonzero(corex.tcs_) == 2

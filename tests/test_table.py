@@ -145,7 +145,7 @@ def test_cells_of_several_lines():
 def test_no_header():
     table = read("1,2.5\n2,3.5\n2,4.5\n")
     assert cells(table) == {"x0": [1, 2, 2], "x1": [2.5, 3.5, 4.5]}
-    assert table.notes == ("no header: columns are called x0, x1, ...",)
+    assert table.notes == ("no header: columns are called x0, x1, ...; if the first line holds names, say --header",)
     assert read("2001,2002\n1.5,2.5\n2.5,3.5\n", header=True).names == ["2001", "2002"]
     assert cells(read("u,v\nw,v\nu,w\n", header=False)) == {"x0": ["u", "w", "u"], "x1": ["v", "v", "w"]}
 
@@ -230,7 +230,7 @@ def test_a_wide_table_whose_types_change_further_down():
     rows[32][9] = ""
     table = read("\n".join(",".join(row) for row in [[f"g{i}" for i in range(300)], *rows]))
     assert cells(table)["g7"][29:32] == [29.5, None, 31.5]
-    assert decision(table, "g7") == ("gaussian", "numbers; 'u' read as missing: say --missing 'u'")
+    assert decision(table, "g7") == ("gaussian", "numbers; 'u' read as missing")
     assert cells(table)["g8"][30:33] == [30.5, 2.0, 32.5]
     assert cells(table)["g9"][31:34] == [31.5, None, 33.5]
 
@@ -366,9 +366,9 @@ def test_question_marks_among_numbers():
     table = read(lines("a,b", rows))
     assert decision(table, "a") == (
         "gaussian",
-        "numbers; '?', '-' read as missing: say --missing '?' --missing '-'",
+        "numbers; '?', '-' read as missing",
     )
-    assert decision(table, "b") == ("categorical", "whole numbers, 3 different; '?' read as missing: say --missing '?'")
+    assert decision(table, "b") == ("categorical", "whole numbers, 3 different; '?' read as missing")
     assert cells(table)["a"][-3:] == [29.5, None, None]
     assert cells(table)["b"][-3:] == [2, None, 1]
     assert table.decisions[0].missing == 2 / 32
@@ -388,7 +388,7 @@ def test_blanks_around_numbers_and_texts():
         (["1.234.567", "2.345.678"], "numbers with thousands separators; write them without"),
         (["12%", "1.5 %"], "numbers with a per cent sign; take the sign away"),
         (["$12", "$1.50"], "amounts with a currency sign; take the sign away"),
-        (['"1,5"', '"2,25"'], "numbers with a decimal comma; say that the decimal sign is ','"),
+        (['"1,5"', '"2,25"'], "numbers with a decimal comma; say --decimal ,"),
     ],
 )
 def test_numbers_written_otherwise(values, advice):

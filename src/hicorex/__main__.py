@@ -1,5 +1,16 @@
 """``python -m hicorex``, the same as ``hicorex``."""
 
-from hicorex.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line; an interrupt while it is imported ends it without a word."""
+    try:
+        from hicorex.cli import main as run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -78,7 +78,8 @@ def from_bytes(raw: bytes, kind: str, path: str) -> Any:
         raise HicorexError(f"{path} is not a file of hicorex, or damaged from its first bytes on.")
     whole = hashlib.sha256(raw[: found.start(1)] + _BLANK)
     whole.update(memoryview(raw)[found.end(1) :])
-    damaged = f"{path} is damaged; take another copy of it, or fit again."
+    remedy = "delete it to start anew" if kind == "checkpoint" else "take another copy of it, or fit again"
+    damaged = f"{path} is damaged; {remedy}."
     if whole.hexdigest().encode() != found[1]:
         raise HicorexError(damaged)
     try:

@@ -70,6 +70,8 @@ class _Saved(Notes):
         self._path, self._every = Path(checkpoint.path), checkpoint.every
         if not os.access(self._path.parent, os.W_OK | os.X_OK):
             raise HicorexError(f"No checkpoint can be written to the folder {self._path.parent}; choose another.")
+        if self._path.is_dir():
+            raise HicorexError(f"The checkpoint {self._path} is a folder; give the name of a file.")
         self._remove_drafts()
         self._notes: dict[str, Any] = read_archive(self._path, "checkpoint") if self._path.exists() else {}
         self._saved_at = time.monotonic()

@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import warnings
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -141,12 +143,14 @@ def fit(
     from hicorex.table import Reading, read_table
 
     out = out or Path(f"{_stem(data)}-hicorex")
+    out = out if out.name not in ("", "..") else out.resolve()
+    path = checkpoint or Path(f"{out}.checkpoint")
+    if path.resolve().is_relative_to(out.resolve()):
+        raise HicorexError(f"--checkpoint {path} is in the folder of the results; put it elsewhere.")
     replaced = NAMES if overwrite else None
-    if not overwrite and out.is_dir() and any(out.iterdir()):
-        raise HicorexError(
-            f"--out {out} is not empty; choose another folder, or add --overwrite to replace the results."
-        )
     check_folder(out, replaced)
+    if quiet or as_json:
+        warnings.simplefilter("ignore")
     model = _estimator(
         layers, states, structure=structure.value, n_init=starts, max_iter=max_iter, random_state=seed, n_jobs=threads
     )
@@ -163,24 +167,39 @@ def fit(
         weights=weights,
     )
     table = read_table(data, reading)
+    if len(table.names) == 1:
+        others = "; ".join(f"{d.name!r} is {d.kind}, {d.why}" for d in table.decisions if d.name != table.names[0])
+        raise HicorexError(
+            f"{data} has one column to learn from, {table.names[0]!r}, and nothing to relate it to{': ' * bool(others)}"
+            f"{others[:200]}; use more columns."
+        )
     show = not (quiet or as_json)
     if show:
         from hicorex.display import show_decisions
 
         show_decisions(table.decisions, table.notes)
     model.set_params(marginals=table.kinds)
-    path = checkpoint or Path(f"{out}.checkpoint")
+    made = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         _fit(model, table, path, checkpoint_every, show)
         titles = [decision.name for decision in table.decisions if decision.kind == "row names"]
-        model._reading = {"missing": list(missing or ()), "row_names": titles[0] if titles else None}
+        model._reading = {
+            "missing": list(missing or ()),
+            "row_names": titles[0] if titles else None,
+            "words": table.words,
+        }
         write_folder(out, model, table, replaced)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done
     except KeyboardInterrupt as stop:
         kept = (
             f"the fit so far is in {path}; give the same command again to go on" if path.exists() else "nothing to keep"
         )
         raise Stopped(f"stopped; {kept}.") from stop
+    finally:
+        for folder in made:
+            with suppress(OSError):  # those that hold something stay
+                folder.rmdir()
     if checkpoint is None:
         path.unlink(missing_ok=True)
     if as_json:
@@ -216,6 +235,7 @@ def transform(
     """
     from hicorex.results import labels_table
 
+    _check_ending(out)
     fitted, table = _new(
         model,
         data,
@@ -264,6 +284,7 @@ def score(
 
     if as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
+    _check_ending(out or "-")
     fitted, table = _new(
         model,
         data,
@@ -317,12 +338,16 @@ def demo(
 def main() -> NoReturn:
     """Run a command; whatever goes wrong is one line on standard error and an exit code."""
     warnings.showwarning = lambda message, *_, **__: print(f"hicorex: {_line(message)}", file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names may have signs that a terminal does not know
+            stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == INTERRUPTED:
-            raise Stopped("stopped; nothing was written.")
-        sys.stdout.flush()
+            raise Stopped("stopped.")
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
@@ -330,6 +355,8 @@ def main() -> NoReturn:
         print(f"hicorex: {stop}", file=sys.stderr, flush=True)
         os._exit(_Settings.stop_code)  # threads that still work would keep the interpreter from ending
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
+            os._exit(_Settings.stop_code)
         if _Settings.debug:
             raise
         code = _tell(error)
@@ -371,7 +398,7 @@ def _fit(model: "Explainer", table: "Table", path: Path, every: float, show: boo
 
     if show:
         from hicorex.display import LiveProgress
-    if path.exists() and show:
+    if path.is_file() and show:
         print(f"Going on from {path}.", file=sys.stderr)
     progress = LiveProgress() if show else None
     model._listener = progress
@@ -388,9 +415,14 @@ def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
 
     sizes: Any = "auto" if layers == "auto" else _numbers(layers, "--layers", "auto or numbers such as 20,3,1")
     numbers = _numbers(states, "--states", "a number such as 3, or one for each layer")
-    if len(numbers) != 1 and len(numbers) != len(sizes):
-        raise HicorexError(f"--states {states}: give one number, or one for each of the layers.")
-    return HierarchicalCorex(sizes, n_states=numbers[0] if len(numbers) == 1 else numbers, **settings)
+    if len(numbers) > 1 and (layers == "auto" or len(numbers) != len(sizes)):
+        several = "one number" if layers == "auto" else "one number, or one for each of the layers"
+        raise HicorexError(f"--states {states}: give {several}.")
+    if not all(2 <= number <= 100 for number in numbers):
+        raise HicorexError(f"--states {states}: give a factor 2 to 100 states.")
+    model = HierarchicalCorex(sizes, n_states=numbers[0] if len(numbers) == 1 else numbers, **settings)
+    model._shape()  # what is wrong with it is better told before a file is read
+    return model
 
 
 def _numbers(text: str, option: str, remedy: str) -> tuple[int, ...]:
@@ -424,21 +456,7 @@ def _character(text: str | None) -> str | None:
 def _stem(data: str) -> str:
     """What results are called by default: as the file, without its endings."""
     name = "stdin" if data == "-" else Path(data).name
-    for ending in (
-        ".gz",
-        ".bz2",
-        ".zst",
-        ".csv",
-        ".tsv",
-        ".txt",
-        ".tab",
-        ".parquet",
-        ".feather",
-        ".arrow",
-        ".npy",
-        ".npz",
-    ):
-        name = name.removesuffix(ending)
+    name = re.sub(r"(\.(csv|tsv|tab|txt|parquet|feather|arrow|npy|npz))?(\.(gz|bz2|xz|zst))?$", "", name)
     return name or "data"
 
 
@@ -453,7 +471,20 @@ def _new(model: str, data: str, threads: int | None, **given: Any) -> tuple["Exp
     known = getattr(fitted, "_reading", {})
     missing = tuple(given.pop("missing") or known.get("missing", ()))
     reading = Reading(missing=missing, **given)
-    return fitted, read_new(data, reading, fitted._expected(), usual_row_names=known.get("row_names"))
+    table = read_new(data, reading, fitted._expected(), known.get("row_names"), known.get("words"))
+    return fitted, replace(table, frame=_named(table, hasattr(fitted, "feature_names_in_")))
+
+
+def _named(table: "Table", names: bool) -> Any:
+    """Samples with the names of their columns, or without, as the model knows them."""
+    import numpy as np
+    import pyarrow as pa
+
+    if names == (not isinstance(table.frame, np.ndarray)):
+        return table.frame
+    if names:
+        return pa.table(list(table.frame.T), names=table.names)
+    return np.column_stack([column.to_numpy() for column in table.frame.columns])
 
 
 def _load(model: str) -> "Explainer":
@@ -463,12 +494,20 @@ def _load(model: str) -> "Explainer":
     return load(path / "model.hicorex" if path.is_dir() else path)
 
 
+def _check_ending(out: str) -> None:
+    """Refuse names of files that would promise another format."""
+    if out != "-" and Path(out).suffix not in (".csv", ".parquet", ".txt", "") and not Path(out).exists():
+        raise HicorexError(f"--out {out}: the table is written as CSV or Parquet; give a name in .csv or .parquet.")
+
+
 def _write(table: Any, out: str) -> None:
     """A table as CSV or Parquet, to a file or standard output."""
     from hicorex.files import whole_file
     from hicorex.results import write_csv
 
     if out == "-":
+        if sys.stdout is None:
+            raise HicorexError("Standard output is closed; give --out a file.")
         write_csv(table, sys.stdout.buffer)
         return
     with whole_file(out) as file:

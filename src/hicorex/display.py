@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hicorex.progress import Progress
+from hicorex.results import printable, shortened
 
 # Columns of which the same is said are shown together, by the names of so many.
 FEW = 4
@@ -31,9 +32,9 @@ def show_decisions(decisions: Iterable[Any], notes: Iterable[str]) -> None:
         table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
     table.add_column("why", overflow="fold")
     for (kind, _), own in groups.items():
-        names = ", ".join(_printable(d.name) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
+        names = ", ".join(shortened(printable(d.name), 30) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
         missing = max(d.missing for d in own)
-        share = f"{'up to ' if len(own) > 1 else ''}{missing:.1%}" if missing else ""
+        share = f"{'up to ' if len(own) > 1 else ''}{max(missing, 0.001):.1%}" if missing else ""
         table.add_row(kind, f"{len(own):,}", Text(names), share, Text(_together([d.why for d in own])))
     console = Console(stderr=True, highlight=False)
     for note in notes:
@@ -47,11 +48,6 @@ def _together(reasons: list[str]) -> str:
     numbers = zip(*(map(int, NUMBER.findall(why)) for why in reasons), strict=True)
     ranges = (f"{min(own)}" if min(own) == max(own) else f"{min(own)} to {max(own)}" for own in numbers)
     return NUMBER.sub(lambda _: next(ranges), reasons[0])
-
-
-def _printable(name: str) -> str:
-    shown = "".join(c if c.isprintable() else "\ufffd" for c in name)
-    return shown if len(shown) <= 30 else f"{shown[:14]}\u2026{shown[-15:]}"
 
 
 class LiveProgress(Progress):

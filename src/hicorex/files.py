@@ -74,18 +74,25 @@ def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[
 
 
 def check_folder(path: Any, replace: Collection[str] | None = None) -> None:
-    """Refuse a folder that ``whole_folder`` would refuse."""
+    """Refuse a folder that ``whole_folder`` would refuse, or that cannot be written."""
     path = Path(path)
-    if not path.exists():
-        return
-    if not path.is_dir():
+    if path.exists() and not path.is_dir():
         raise HicorexError(f"{path} is a file; give the name of a folder.")
-    held = sorted(os.listdir(path))
+    held = sorted(os.listdir(path)) if path.exists() else []
     if held and replace is None:
-        raise HicorexError(f"{path} is not empty; choose another folder, or say that it may be replaced.")
+        raise HicorexError(
+            f"{path} is not empty; choose another folder, or add --overwrite to replace the results in it."
+        )
     strange = [name for name in held if name not in (replace or ())]
     if strange:
         raise HicorexError(f"{path} holds {strange[0]}, which is not a result; choose another folder, or move it away.")
+    there = next(folder for folder in path.resolve().parents if folder.is_dir())
+    try:
+        probe = _draft(there / "folder")
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        raise _not_written(path, error) from error
 
 
 def _not_written(path: Path, error: OSError) -> HicorexError:

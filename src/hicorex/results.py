@@ -207,7 +207,13 @@ def summary(model: "Explainer") -> str:
             lines += _about_layer(k, size, [row for row in told["factors"] if row["layer"] == k])
         lines += _about_unassigned(told["unassigned"])
     else:
-        lines += _fill("Nothing is explained: the factors tell nothing of how the variables depend on each other.")
+        lines += _fill(
+            "Nothing is explained: what the factors tell of how the variables depend on each other is no more than "
+            "they cost. The variables may be independent. Otherwise: does a value such as -999 stand for a missing one "
+            "(--missing)? Are there sums or notes among the rows? Do numbers have heavy tails (--kinds '*=rank')?"
+        )
+    if told["stop_reason"] and " explains " in told["stop_reason"]:
+        lines += ["", *_fill(f"There is no further layer: {told['stop_reason']}.")]
     return "\n".join(lines)
 
 
@@ -217,6 +223,8 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
     bounds = {row.name: row for row in model.bounds_.factors}
     for k, layer in enumerate(model._stack, start=1):
         below, factor = ranked_links(layer)
+        order = np.lexsort((layer.clusters_[below] != factor, factor))  # first those that belong to it most
+        below, factor = below[order], factor[order]
         first = np.searchsorted(factor, np.arange(layer.n_factors_ + 1))
         sizes = np.bincount(layer.clusters_ + 1, minlength=layer.n_factors_ + 1)[1:]
         for j, name in enumerate(names[k]):
@@ -315,7 +323,7 @@ def _about_layer(k: int, size: int, rows: list[dict]) -> list[str]:
         n = row["n_variables"]
         members = _count(n, "variable" if k == 1 else "factor") if n else "no significant link"
         start = f"{row['factor']}: {_nats(row['explains'])} nats, {members}, led by"
-        lines += _fill(start, row["top_variables"][:FEW], "  ")
+        lines += _fill(start, row["top_variables"][: min(FEW, n or FEW)], "  ")
     if len(used) > MOST_FACTORS:
         lines += _fill(f"and {len(used) - MOST_FACTORS:,} more", (), "  ")
     if len(used) < size:
@@ -344,8 +352,8 @@ def _nats(x: float | None, digits: int = 4) -> str:
 
 def _fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
     """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
-    pieces = [_shortened(word, WIDTH // 2) for word in text.split()]
-    shown = [_shortened(_printable(name), NAME_WIDTH) for name in names]
+    pieces = [shortened(word, WIDTH // 2) for word in text.split()]
+    shown = [shortened(printable(name), NAME_WIDTH) for name in names]
     pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
     lines = [indent + pieces[0]]
     for piece in pieces[1:]:
@@ -357,12 +365,12 @@ def _fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
     return lines
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """A name that leaves the terminal alone; joiners stay, which scripts and emoji need."""
     return "".join(c if c.isprintable() or c in "\u200c\u200d" else "\ufffd" for c in name)
 
 
-def _shortened(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
     """Text of so many columns at most, with an ellipsis in the middle if it has more."""
     if _columns(text) <= most:
         return text

@@ -1,6 +1,7 @@
 """What each column of a file is: amounts, categories, an identifier, dates, or nothing to learn from."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,8 @@ from hicorex.table.text_columns import (
 
 # Whole numbers of at most so many different values are categories.
 MOST_CODES = 20
+# Numbers that people write for missing values.
+SENTINELS = np.array([-99999, -9999, -999, -99, 99, 999, 9999, 99999])
 # Texts of more different values than this are of no use as categories, however long the table.
 MOST_TEXTS = 100_000
 # Cells looked at together: their copies stay small beside the table.
@@ -38,6 +41,7 @@ class Findings:
 
     changed : the columns that are to be taken instead of those of the file
     words : for columns of numbers, the texts in them that are read as missing
+    sentinels : numbers that look as if they stood for missing values, and in how many columns
     numeric : whether a column holds numbers, which can be of any kind
     """
 
@@ -48,6 +52,7 @@ class Findings:
     numeric: np.ndarray
     changed: dict[int, Any] = field(default_factory=dict)
     words: dict[int, list[str]] = field(default_factory=dict)
+    sentinels: Counter = field(default_factory=Counter)
 
 
 @dataclass
@@ -60,6 +65,7 @@ class _Numbers:
     constant: np.ndarray
     consecutive: np.ndarray
     marked: np.ndarray | None  # the cells that hold a marker of missing values
+    extremes: np.ndarray  # (2, n), the smallest and the largest
 
 
 def examine(
@@ -128,6 +134,10 @@ def _take_numbers(
             else:
                 column = table.column(own[row])
                 found.changed[own[row]] = pc.if_else(pa.array(look.marked[row]), pa.scalar(None, column.type), column)
+    for row in np.flatnonzero(np.isin(look.extremes, SENTINELS).any(axis=0)).tolist():
+        for value in look.extremes[:, row]:
+            if value in SENTINELS and _stands_apart(values[row], value):
+                found.sentinels[int(value)] += 1
     found.missing[own] = look.missing / n_rows
     found.numeric[own] = True
     told: dict[tuple, tuple[str, str, bool]] = {}
@@ -223,7 +233,16 @@ def _look(values: np.ndarray, markers: np.ndarray) -> _Numbers:
     consecutive = whole & (missing == 0) & (span == max(n_rows - 1, 4)) & ((low == 0) | (low == 1))
     for row in np.flatnonzero(consecutive).tolist():
         consecutive[row] = np.array_equal(values[row], np.arange(n_rows) + int(low[row]))
-    return _Numbers(missing, whole, different, low == high, consecutive, marked)
+    return _Numbers(missing, whole, different, low == high, consecutive, marked, np.stack([low, high]))
+
+
+def _stands_apart(values: np.ndarray, value: float) -> bool:
+    """Whether a value occurs more than once, farther from all others than they are from each other."""
+    others = values[(values != value) & ~np.isnan(values.astype(float))]
+    if others.size < 10 or values.size - others.size < 2:
+        return False
+    low, high = others.min(), others.max()
+    return max(float(low) - float(value), float(value) - float(high)) > float(high) - float(low)
 
 
 def _all_whole(values: np.ndarray) -> np.ndarray:
@@ -332,7 +351,7 @@ def _take_text(
         if others:
             found.words[at] = others
             shown = ", ".join(map(repr, others))
-            found.why[at] += f"; {shown} read as missing: say --missing {' --missing '.join(map(repr, others))}"
+            found.why[at] += f"; {shown} read as missing"
         return
     found.unique[at] = present == different == n_rows
     found.changed[at] = column

@@ -137,6 +137,9 @@ def _read_utf8(
     missing: tuple[str, ...],
     texts: Collection[str],
 ) -> Raw:
+    told = re.match(rb'"?sep=([^\r\n])"?\r?\n', data[:16])
+    if told:  # as spreadsheets write it for themselves; a blank line keeps the count of lines
+        data, delimiter = data.slice(told.end() - 1), delimiter or told[1].decode("latin-1")
     head, whole = _head(data, name)
     if delimiter is None:
         delimiter = _find_delimiter(head, whole)
@@ -151,6 +154,10 @@ def _read_utf8(
     decimal = decimal or _find_decimal(rows, delimiter)
     if header is None:
         header = _is_header(rows, decimal, {*MISSING, *missing})
+    below = {record.n_fields for record in sample[1:]}
+    titled = len(below) == 1 and sample[0].n_fields < min(below) - 1
+    if header and (titled or (len(rows[0]) > 2 and rows[0][0].strip() and not any(map(str.strip, rows[0][1:])))):
+        raise HicorexError(f"{name}, line {sample[0].line}: it looks like a title above the names; delete that line.")
     widths = [record.n_fields for record in (sample[1:] if header else sample)]
     given, notes = _name_fields(rows, widths, header, delimiter)
     row_names = 0 if header and len(given) > 1 and not given[0].strip() else None
@@ -412,7 +419,9 @@ def _is_header(rows: list[list[str]], decimal: str, missing: set[str]) -> bool:
 
 def _name_fields(rows: list[list[str]], widths: list[int], header: bool, delimiter: str) -> tuple[list[str], list[str]]:
     if not header:
-        return [f"x{at}" for at in range(len(rows[0]))], ["no header: columns are called x0, x1, ..."]
+        return [f"x{at}" for at in range(len(rows[0]))], [
+            "no header: columns are called x0, x1, ...; if the first line holds names, say --header"
+        ]
     given = list(rows[0])
     if widths and set(widths) == {len(given) + 1}:
         if all(not row[-1].strip() for row in rows[1:] if row):

@@ -136,6 +136,12 @@ def _decide(raw: Raw, reading: Reading, name: str) -> Table:
     if not kept:
         raise HicorexError(f"{name} has no column to learn from: {_summary(decisions, n_rows)}.")
     words = {raw.names[at]: own for at, own in found.words.items()}
+    for value, count in found.sentinels.items():
+        where = f"{count} columns" if count > 1 else "a column"
+        note = (
+            f"{value} is in {where}, far from all other values: if it stands for a missing one, say --missing {value}"
+        )
+        raw = raw._replace(notes=(*raw.notes, note))
     return _table(raw, columns, kept, row_names, [kinds[at] for at in kept], weight, decisions, words)
 
 

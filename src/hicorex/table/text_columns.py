@@ -13,12 +13,17 @@ from hicorex.table.csv_file import BLANKS, NUMBER
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|[+-]\d{2}:?\d{2}))?)?"
 DATE = rf"^(\d{{1,2}}([./-])\d{{1,2}}[./-](\d{{4}}|\d{{2}})|\d{{4}}[./-]\d{{1,2}}[./-]\d{{1,2}}){TIME}$"
+AMOUNT = r"[+-]?[\d.,]+"
 LOOKS = {
-    "numbers with a per cent sign; take the sign away": r"^[+-]?[\d.,]+\s*%$",
-    "amounts with a currency sign; take the sign away": r"^[+-]?\s*[$€£¥]\s*[+-]?[\d.,']+$|^[+-]?[\d.,']+\s*[$€£¥]$",
+    "numbers with a per cent sign; take the sign away": rf"^{AMOUNT}\s*%$",
+    "amounts with a currency sign; take the sign away": rf"^[+-]?\s*[$€£¥]\s*{AMOUNT}$|^{AMOUNT}\s*[$€£¥]$",
     "numbers with thousands separators; write them without": r"^[+-]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?$",
-    "numbers with a decimal comma; say that the decimal sign is ','": r"^[+-]?\d*,\d+$",
-    "numbers with a decimal point; say that the decimal sign is '.'": r"^[+-]?\d*\.\d+$",
+    "numbers with a decimal comma; say --decimal ,": r"^[+-]?\d*,\d+$",
+    "numbers with a decimal point; say --decimal .": r"^[+-]?\d*\.\d+$",
+    "numbers with a sign such as < or *; take the sign away": rf"^[<>≤≥~±]\s*{AMOUNT}$|^{AMOUNT}\s*[*†‡]+$",
+    "numbers with a unit; take the unit away": rf"^{AMOUNT}\s*[A-Za-zµ°]{{1,6}}(/[A-Za-z]{{1,4}})?$",
+    "numbers in brackets; take the brackets away": rf"^\({AMOUNT}\)$",
+    "numbers with a minus sign of print; write -": rf"^[\x{{2212}}\x{{2013}}]\s*{AMOUNT}$",
 }
 
 
@@ -136,14 +141,22 @@ def is_dates(texts: pa.Array) -> bool:
 
 def looks_like(texts: pa.Array, counts: np.ndarray, decimal: str | None) -> str:
     """What at least nine in ten of the texts look like; of many different ones the first are enough."""
-    counts = counts[:1000]
-    for what, like in once(_looks, texts[:1000]).items():
-        if not what.endswith(f"{decimal!r}") and counts[like].sum() >= 0.9 * counts.sum():
+    texts, counts = texts[:1000], counts[:1000]
+    enough = 0.9 * counts.sum()
+    number, like = once(_looks, texts)
+    if decimal is not None and number.any() and not number.all() and counts[number].sum() >= enough:
+        strange = texts.filter(pa.array(~number)).to_pylist()
+        shown = ", ".join(repr(text[:20]) for text in strange[:3]) + (", ..." if len(strange) > 3 else "")
+        return f"; looks like numbers but for {shown}: correct these, or name them by --missing"
+    for what, those in like.items():
+        if not what.endswith(f"--decimal {decimal}") and counts[those | number].sum() >= enough:
             return f"; looks like {what}"
     return ""
 
 
-def _looks(texts: pa.Array) -> dict[str, np.ndarray]:
+def _looks(texts: pa.Array) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Which texts are numbers, and which look like something else that is one."""
     match: Callable = pc.match_substring_regex
-    like = {what: match(texts, pattern).to_numpy(zero_copy_only=False) for what, pattern in LOOKS.items()}
-    return {what: those for what, those in like.items() if those.any()}
+    number = match(texts, f"^{NUMBER}$").to_numpy(zero_copy_only=False)
+    like = {what: match(texts, pattern).to_numpy(zero_copy_only=False) & ~number for what, pattern in LOOKS.items()}
+    return number, {what: those for what, those in like.items() if those.any()}
