@@ -31,7 +31,7 @@ def run(tmp_path, monkeypatch, capsys):
     """Give a command in a folder of its own; what comes back has out, err and code."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("warnings.showwarning", None)
-    before = signal.getsignal(signal.SIGTERM)
+    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
 
     def give(*words, stdin=b""):
         monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])
@@ -44,7 +44,8 @@ def run(tmp_path, monkeypatch, capsys):
         return SimpleNamespace(out=printed.out, err=printed.err, code=end.value.code)
 
     yield give
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before:
+        signal.signal(number, handler)
 
 
 @pytest.fixture
