@@ -421,8 +421,8 @@ def start(folder, *words):
 
 def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
     """Ctrl-C and a cluster's SIGTERM at some moments of a fit, which then goes on to the same bits."""
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(2000, 400)))
-    words = ("fit", "x.npy", "--layers", "30", "--structure", "overlap", "--starts", "6", "--checkpoint-every", "0.2")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(1200, 300)))
+    words = ("fit", "x.npy", "--layers", "30", "--structure", "overlap", "--starts", "5", "--checkpoint-every", "0.1")
     rng = np.random.default_rng(0)
     path = tmp_path / "r.checkpoint"
     waits = []
@@ -482,7 +482,8 @@ def test_census_straight_from_the_file(run, real_data):
     assert done.code == 0, done.err
     columns = pd.read_csv("r/columns.csv").set_index("column")["kind"]
     assert columns.value_counts().to_dict() == {"categorical": 35, "gaussian": 6, "weights": 1, "ignored": 1}
-    assert json.loads(Path("r/bounds.json").read_text())["lower"] > 8
+    assert json.loads(Path("r/bounds.json").read_text())["lower"] > 5
+    assert "heavy tails in 'wage_per_hour'" in " ".join(done.err.split())
     assert len(pd.read_parquet("r/labels.parquet")) == 299_285
 
 

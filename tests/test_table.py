@@ -94,7 +94,7 @@ def test_windows_1252_beyond_the_head_of_the_file():
     text = "group,x\n" + "u,1.5\n" * 300_000 + "ü,2.5\n"
     table = read(text, "cp1252")
     assert cells(table)["group"][-2:] == ["u", "ü"]
-    assert table.notes == ("not UTF-8: read as Windows-1252",)
+    assert table.notes[:1] == ("not UTF-8: read as Windows-1252",)
 
 
 def test_given_encodings():
@@ -879,3 +879,13 @@ def test_blank_lines_and_quotes_are_read_without_a_scan(monkeypatch):
     rows = "".join(f'"a ""{i}"" b",{i / 7}\r\n' for i in range(30))
     for text in (f"t,x\r\n{rows}\r\n\r\n", f't,x\n"two\nlines",1.5\n\n{rows}'):
         assert read(text).frame.num_rows == 30 + text.count("two")
+
+
+def test_heavy_tails_are_told():
+    rng = np.random.default_rng(0)
+    rows = zip(np.exp(2 * rng.normal(size=500)), rng.normal(size=500), rng.random(500), strict=True)
+    text = lines("income,height,share", [tuple(round(v, 6) for v in row) for row in rows])
+    assert read(text).notes == ("heavy tails in 'income': read as rank, by --kinds, they may explain more",)
+    assert read(text, kinds={"income": "rank"}).notes == ()
+    array = np.column_stack([np.exp(2 * rng.normal(size=30_000)), rng.normal(size=30_000)])
+    assert "heavy tails in 'x0':" in read(npy(array)).notes[1]

@@ -24,6 +24,8 @@ from hicorex.table.text_columns import (
 
 # Whole numbers of at most so many different values are categories.
 MOST_CODES = 20
+# Kurtosis from which on amounts have heavy tails.
+HEAVY = 20
 # Numbers that people write for missing values.
 SENTINELS = np.array([-99999, -9999, -999, -99, 99, 999, 9999, 99999])
 # Texts of more different values than this are of no use as categories, however long the table.
@@ -42,6 +44,7 @@ class Findings:
     changed : the columns that are to be taken instead of those of the file
     words : for columns of numbers, the texts in them that are read as missing
     sentinels : numbers that look as if they stood for missing values, and in how many columns
+    heavy : amounts with heavy tails
     numeric : whether a column holds numbers, which can be of any kind
     """
 
@@ -53,6 +56,7 @@ class Findings:
     changed: dict[int, Any] = field(default_factory=dict)
     words: dict[int, list[str]] = field(default_factory=dict)
     sentinels: Counter = field(default_factory=Counter)
+    heavy: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -157,6 +161,8 @@ def _take_numbers(
         if answer is None:
             answer = told[tuple(key)] = _tell(integer, boolean, *key)
         found.kind[at], found.why[at], found.unique[at] = answer
+    amounts = np.array([row for row, at in enumerate(own) if found.kind[at] == "gaussian"], int)
+    found.heavy += [own[row] for row in amounts[_has_heavy_tails(values[amounts])].tolist()]
 
 
 def _tell(
@@ -234,6 +240,18 @@ def _look(values: np.ndarray, markers: np.ndarray) -> _Numbers:
     for row in np.flatnonzero(consecutive).tolist():
         consecutive[row] = np.array_equal(values[row], np.arange(n_rows) + int(low[row]))
     return _Numbers(missing, whole, different, low == high, consecutive, marked, np.stack([low, high]))
+
+
+def _has_heavy_tails(values: np.ndarray) -> np.ndarray:
+    """Which columns have a kurtosis far beyond a Gaussian's 3; of long ones, some rows tell."""
+    some = values[:, :: max(1, values.shape[1] // COUNTED_ROWS)].astype(float)
+    known = np.isfinite(some)
+    count = np.maximum(known.sum(axis=1), 1)
+    away = np.where(known, some - (np.where(known, some, 0).sum(axis=1) / count)[:, None], 0)
+    away /= np.maximum(np.abs(away).max(axis=1, initial=0), 1e-300)[:, None]
+    square = away * away
+    variance = np.maximum(square.sum(axis=1), 1e-300)
+    return (square * square).sum(axis=1) * count > HEAVY * variance * variance
 
 
 def _stands_apart(values: np.ndarray, value: float) -> bool:

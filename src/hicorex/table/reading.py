@@ -136,6 +136,11 @@ def _decide(raw: Raw, reading: Reading, name: str) -> Table:
     if not kept:
         raise HicorexError(f"{name} has no column to learn from: {_summary(decisions, n_rows)}.")
     words = {raw.names[at]: own for at, own in found.words.items()}
+    heavy = [raw.names[at] for at in found.heavy if kinds[at] == "gaussian"]
+    if heavy:
+        shown = ", ".join(map(repr, heavy[:3])) + (" and others" if len(heavy) > 3 else "")
+        note = f"heavy tails in {shown}: read as rank, by --kinds, they may explain more"
+        raw = raw._replace(notes=(*raw.notes, note))
     for value, count in found.sentinels.items():
         where = f"{count} columns" if count > 1 else "a column"
         note = (
