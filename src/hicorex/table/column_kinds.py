@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +94,7 @@ def examine(
             _take_numbers(found, own, part, names, markers, columns.dtype.kind, None)
         return found
     columns = columns.unify_dictionaries()
+    others: list[int] = []
     groups: dict[tuple[str, bool], list[int]] = {}
     for at, (kind, column) in enumerate(zip(columns.schema.types, columns.columns, strict=True)):
         groups.setdefault((str(kind), column.null_count > 0), []).append(at)
@@ -104,8 +106,15 @@ def examine(
                 some = own[first : first + per]
                 _take_numbers(found, some, _matrix(columns, some), names, markers, letter, columns)
             continue
-        for at in own:
-            _take_other(found, at, columns.column(at), names, missing, decimal, at in wanted)
+        others += own
+
+    def take(at: int) -> None:
+        _take_other(found, at, columns.column(at), names, missing, decimal, at in wanted)
+
+    with ThreadPoolExecutor() as pool:
+        # pyarrow works on long columns side by side; for short ones that is not worth it.
+        for _ in (pool.map if n_rows > SAMPLE_ROWS else map)(take, others):
+            pass
     return found
 
 
