@@ -49,6 +49,7 @@ ORDER = [
     "datasets",
     "demo",
     "display",
+    "options",
     "cli",
     "__main__",
 ]

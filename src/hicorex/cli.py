@@ -2,13 +2,11 @@
 
 import json
 import os
-import re
 import signal
 import sys
 import warnings
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -16,6 +14,26 @@ import typer
 
 import hicorex
 from hicorex.exceptions import HicorexError
+from hicorex.options import (
+    Data,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Header,
+    Json,
+    Missing,
+    Model,
+    Quiet,
+    RowNames,
+    Structure,
+    Threads,
+    character,
+    check_ending,
+    kind_pairs,
+    name_list,
+    stem,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -33,14 +51,6 @@ app = typer.Typer(
 INTERRUPTED, TERMINATED = 130, 143
 
 
-class Structure(StrEnum):
-    """The rules by which variables belong to factors."""
-
-    unique = "unique"
-    overlap = "overlap"
-    tree = "tree"
-
-
 class _Settings:
     """What holds for the whole run."""
 
@@ -52,29 +62,6 @@ def _set_debug(value: bool) -> None:
     _Settings.debug = _Settings.debug or value
 
 
-Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, Feather, .npy or .npz file; - for standard input.")
-]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, or the folder of results that holds it.")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option("--missing", help="A value that stands for a missing one, such as -1; may be repeated."),
-]
-RowNames = Annotated[str | None, typer.Option("--row-names", help="The column with the names of the rows.")]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a text file; found out by default.")]
-Decimal = Annotated[str | None, typer.Option(help="The decimal point of a text file, . or ,; found out by default.")]
-Encoding = Annotated[str | None, typer.Option(help="The encoding of a text file; found out by default.")]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether a text file begins with the names of its columns; found out by default."
-    ),
-]
-Threads = Annotated[
-    int | None, typer.Option(min=1, help="Number of threads; all cores by default. The results do not depend on it.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
 Debug = Annotated[bool, typer.Option("--debug", callback=_set_debug, help="Show where in the program an error arose.")]
 
 
@@ -142,7 +129,7 @@ def fit(
     from hicorex.results import NAMES, description, summary, write_folder
     from hicorex.table import Reading, read_table
 
-    out = out or Path(f"{_stem(data)}-hicorex")
+    out = out or Path(f"{stem(data)}-hicorex")
     out = out if out.name not in ("", "..") else out.resolve()
     path = checkpoint or Path(f"{out}.checkpoint")
     if path.resolve().is_relative_to(out.resolve()):
@@ -155,15 +142,15 @@ def fit(
         layers, states, structure=structure.value, n_init=starts, max_iter=max_iter, random_state=seed, n_jobs=threads
     )
     reading = Reading(
-        delimiter=_character(delimiter),
+        delimiter=character(delimiter),
         decimal=decimal,
         encoding=encoding,
         header=header,
         missing=tuple(missing or ()),
         row_names=row_names,
-        use=_list(use),
-        exclude=_list(exclude),
-        kinds=_pairs(kinds),
+        use=name_list(use),
+        exclude=name_list(exclude),
+        kinds=kind_pairs(kinds),
         weights=weights,
     )
     table = read_table(data, reading)
@@ -235,14 +222,14 @@ def transform(
     """
     from hicorex.results import labels_table
 
-    _check_ending(out)
+    check_ending(out)
     fitted, table = _new(
         model,
         data,
         threads,
         missing=missing,
         row_names=row_names,
-        delimiter=_character(delimiter),
+        delimiter=character(delimiter),
         decimal=decimal,
         encoding=encoding,
         header=header,
@@ -284,14 +271,14 @@ def score(
 
     if as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
-    _check_ending(out or "-")
+    check_ending(out or "-")
     fitted, table = _new(
         model,
         data,
         threads,
         missing=missing,
         row_names=row_names,
-        delimiter=_character(delimiter),
+        delimiter=character(delimiter),
         decimal=decimal,
         encoding=encoding,
         header=header,
@@ -413,8 +400,8 @@ def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
     """The model that the options ask for, not yet fitted."""
     from hicorex.hierarchy import HierarchicalCorex
 
-    sizes: Any = "auto" if layers == "auto" else _numbers(layers, "--layers", "auto or numbers such as 20,3,1")
-    numbers = _numbers(states, "--states", "a number such as 3, or one for each layer")
+    sizes: Any = "auto" if layers == "auto" else whole_numbers(layers, "--layers", "auto or numbers such as 20,3,1")
+    numbers = whole_numbers(states, "--states", "a number such as 3, or one for each layer")
     if len(numbers) > 1 and (layers == "auto" or len(numbers) != len(sizes)):
         several = "one number" if layers == "auto" else "one number, or one for each of the layers"
         raise HicorexError(f"--states {states}: give {several}.")
@@ -423,41 +410,6 @@ def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
     model = HierarchicalCorex(sizes, n_states=numbers[0] if len(numbers) == 1 else numbers, **settings)
     model._shape()  # what is wrong with it is better told before a file is read
     return model
-
-
-def _numbers(text: str, option: str, remedy: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise HicorexError(f"{option} {text}: give {remedy}.") from None
-
-
-def _list(options: list[str] | None) -> tuple[str, ...]:
-    """Names from options of several names each."""
-    return tuple(name for option in options or () for name in option.split(",") if name)
-
-
-def _pairs(options: list[str] | None) -> dict[str, str]:
-    """Kinds by name from NAME=KIND,NAME=KIND."""
-    pairs = {}
-    for pair in _list(options):
-        name, equals, kind = pair.rpartition("=")
-        if not equals:
-            raise HicorexError(f"--kinds {pair}: write NAME=KIND, with a kind of gaussian, rank or categorical.")
-        pairs[name] = kind
-    return pairs
-
-
-def _character(text: str | None) -> str | None:
-    """A delimiter as people write it."""
-    return {"tab": "\t", "\\t": "\t", "space": " "}.get(text or "", text)
-
-
-def _stem(data: str) -> str:
-    """What results are called by default: as the file, without its endings."""
-    name = "stdin" if data == "-" else Path(data).name
-    name = re.sub(r"(\.(csv|tsv|tab|txt|parquet|feather|arrow|npy|npz))?(\.(gz|bz2|xz|zst))?$", "", name)
-    return name or "data"
 
 
 def _new(model: str, data: str, threads: int | None, **given: Any) -> tuple["Explainer", "Table"]:
@@ -492,12 +444,6 @@ def _load(model: str) -> "Explainer":
 
     path = Path(model)
     return load(path / "model.hicorex" if path.is_dir() else path)
-
-
-def _check_ending(out: str) -> None:
-    """Refuse names of files that would promise another format."""
-    if out != "-" and Path(out).suffix not in (".csv", ".parquet", ".txt", "") and not Path(out).exists():
-        raise HicorexError(f"--out {out}: the table is written as CSV or Parquet; give a name in .csv or .parquet.")
 
 
 def _write(table: Any, out: str) -> None:

@@ -1,0 +1,85 @@
+"""The options of the command line: what they are called, and how what people write is read."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hicorex.exceptions import HicorexError
+
+
+class Structure(StrEnum):
+    """The rules by which variables belong to factors."""
+
+    unique = "unique"
+    overlap = "overlap"
+    tree = "tree"
+
+
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, Feather, .npy or .npz file; - for standard input.")
+]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, or the folder of results that holds it.")]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option("--missing", help="A value that stands for a missing one, such as -1; may be repeated."),
+]
+RowNames = Annotated[str | None, typer.Option("--row-names", help="The column with the names of the rows.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a text file; found out by default.")]
+Decimal = Annotated[str | None, typer.Option(help="The decimal point of a text file, . or ,; found out by default.")]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of a text file; found out by default.")]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether a text file begins with the names of its columns; found out by default."
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Number of threads; all cores by default. The results do not depend on it.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
+
+
+def whole_numbers(text: str, option: str, remedy: str) -> tuple[int, ...]:
+    """Whole numbers separated by commas."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise HicorexError(f"{option} {text}: give {remedy}.") from None
+
+
+def name_list(options: list[str] | None) -> tuple[str, ...]:
+    """Names from options of several names each."""
+    return tuple(name for option in options or () for name in option.split(",") if name)
+
+
+def kind_pairs(options: list[str] | None) -> dict[str, str]:
+    """Kinds by name from NAME=KIND,NAME=KIND."""
+    pairs = {}
+    for pair in name_list(options):
+        name, equals, kind = pair.rpartition("=")
+        if not equals:
+            raise HicorexError(f"--kinds {pair}: write NAME=KIND, with a kind of gaussian, rank or categorical.")
+        pairs[name] = kind
+    return pairs
+
+
+def character(text: str | None) -> str | None:
+    """A delimiter as people write it."""
+    return {"tab": "\t", "\\t": "\t", "space": " "}.get(text or "", text)
+
+
+def stem(data: str) -> str:
+    """What results are called by default: as the file, without its endings."""
+    name = "stdin" if data == "-" else Path(data).name
+    name = re.sub(r"(\.(csv|tsv|tab|txt|parquet|feather|arrow|npy|npz))?(\.(gz|bz2|xz|zst))?$", "", name)
+    return name or "data"
+
+
+def check_ending(out: str) -> None:
+    """Refuse names of files that would promise another format."""
+    if out != "-" and Path(out).suffix not in (".csv", ".parquet", ".txt", "") and not Path(out).exists():
+        raise HicorexError(f"--out {out}: the table is written as CSV or Parquet; give a name in .csv or .parquet.")
