@@ -421,8 +421,8 @@ def start(folder, *words):
 
 def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
     """Ctrl-C and a cluster's SIGTERM at some moments of a fit, which then goes on to the same bits."""
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(1200, 300)))
-    words = ("fit", "x.npy", "--layers", "30", "--structure", "overlap", "--starts", "5", "--checkpoint-every", "0.1")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(2000, 400)))
+    words = ("fit", "x.npy", "--layers", "30", "--structure", "overlap", "--starts", "6", "--checkpoint-every", "0.2")
     rng = np.random.default_rng(0)
     path = tmp_path / "r.checkpoint"
     waits = []
