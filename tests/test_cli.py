@@ -414,14 +414,20 @@ def test_full_disk_leaves_nothing(run, tmp_path, monkeypatch):
 
 
 def start(folder, *words):
+    # A shell's background jobs ignore interrupts, and so would their children.
     return subprocess.Popen(
-        [sys.executable, "-m", "hicorex", *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "hicorex", *words],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
 def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
     """Ctrl-C and a cluster's SIGTERM at some moments of a fit, which then goes on to the same bits."""
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(2000, 400)))
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(1500, 400)))
     words = ("fit", "x.npy", "--layers", "30", "--structure", "overlap", "--starts", "6", "--checkpoint-every", "0.2")
     rng = np.random.default_rng(0)
     path = tmp_path / "r.checkpoint"
