@@ -283,7 +283,9 @@ def fit_layer(
             break
         if iteration in REPRIME_AT:
             anew = _reprime_unused(following, found.log_z, data, [rngs[start] for start in running])
-            primed = [iteration + 1 if s in running and running.index(s) in anew else p for s, p in enumerate(primed)]
+            primed = primed.copy()  # the one before may have been kept
+            for at in anew:
+                primed[running[at]] = iteration + 1
         state = following.take(kept)
         running = [running[at] for at in kept]
         del found, following  # the next pass needs their room

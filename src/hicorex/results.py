@@ -104,7 +104,7 @@ def columns_table(decisions: Iterable[Any]) -> "pa.Table":
 
 def labels_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """The most likely state of every factor for each sample."""
-    return _labels(model, model._states_and_log_z(X)[0], row_names, row_title)
+    return _labels(model, np.asarray(model.transform(X)), row_names, row_title)
 
 
 def _labels(model: "Explainer", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":

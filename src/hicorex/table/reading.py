@@ -22,9 +22,7 @@ from hicorex.table.text_columns import is_text, numbers_of, numeric_markers, tid
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read: what must be the same for new samples too.
-
-    What is None is found out.
+    """How a file is to be read; what is None is found out.
 
     Parameters
     ----------
@@ -362,11 +360,6 @@ def _changed(columns: Any, found: Findings) -> Any:
 
 def _column(columns: Any, at: int) -> Any:
     return columns[:, at] if isinstance(columns, np.ndarray) else columns.column(at)
-
-
-def _gaps(column: Any) -> int:
-    nan = pc.sum(pc.is_nan(column)).as_py() if pa.types.is_floating(column.type) else 0
-    return column.null_count + (nan or 0)
 
 
 def _weight(column: Any, name: str) -> tuple[np.ndarray, str]:
