@@ -549,7 +549,7 @@ def arrow():
     [
         FIVE.encode(),
         FIVE.replace(",", "\t").encode(),
-        gzip.compress(FIVE[:20].encode()) + gzip.compress(FIVE[20:].encode()),
+        gzip.compress(FIVE[:20].encode(), mtime=0) + gzip.compress(FIVE[20:].encode(), mtime=0),
         bz2.compress(FIVE.encode()),
         lzma.compress(FIVE.encode()),
         pa.compress(FIVE.encode(), "zstd", asbytes=True),
@@ -676,8 +676,11 @@ def test_archives():
         (b"", "is empty; give a file with a header and rows"),
         (b"\n \n", "is empty; give a file with a header and rows"),
         (b"a,b\n", "has a header and no rows"),
-        (gzip.compress(FIVE.encode())[:-12], "is compressed by gzip and broken; make or fetch it again"),
-        (gzip.compress(FIVE.encode())[:12] + b"abc", "is compressed by gzip and broken; make or fetch it again"),
+        (gzip.compress(FIVE.encode(), mtime=0)[:-12], "is compressed by gzip and broken; make or fetch it again"),
+        (
+            gzip.compress(FIVE.encode(), mtime=0)[:12] + b"abc",
+            "is compressed by gzip and broken; make or fetch it again",
+        ),
         (parquet(arrow())[:-20], "begins like a Parquet file but is broken; make or fetch it again"),
         (feathered(arrow())[:-20], "begins like a Feather file but is broken; make or fetch it again"),
         (b"PK\x03\x04abc", "begins like a zip file but is broken"),
