@@ -26,7 +26,7 @@ def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> "Axes":
         return ax
     import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return plt.subplots(figsize=(width, height), layout="compressed")[1]
 
 
 def style_of(number: int) -> tuple[str, str]:

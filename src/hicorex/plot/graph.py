@@ -1,0 +1,219 @@
+"""The hierarchy of variables and factors as a picture."""
+
+from bisect import bisect, insort
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+from sklearn.utils.validation import check_is_fitted
+
+from hicorex.exceptions import HicorexError
+from hicorex.graph import Graph, graph_of, names_of
+from hicorex.groups import Grouping, groupings_of
+from hicorex.layout import Layout, arrange
+from hicorex.plot.canvas import GREY, MARKERS, axes_or_new, label_of, style_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hicorex.explainer import Explainer
+
+INK = "#333333"
+# From a factor to what belongs to it, a link bends like this.
+STEPS = np.linspace(0, 1, 16)
+BEND = STEPS**2 * (3 - 2 * STEPS)
+# In points: names, the room that a line of them needs, and the widths of a sign, of links and of nodes.
+SMALLEST, LARGEST, LEADING, SIGN = 3.6, 9.0, 1.15, 0.62
+WIDEST, THINNEST = 3.5, 0.15
+LEAST_NODE, LARGEST_NODE, NUMBER_SIZE = 9.0, 32.0, 6.0
+# A ring of more factors than this has no numbers on them.
+MOST_NUMBERED = 80
+
+
+def graph(
+    model: "Explainer",
+    *,
+    groups: Any = None,
+    threshold: float = 0.0,
+    layout: Literal["radial", "layered"] = "radial",
+    labels: bool = True,
+    ax: Any = None,
+) -> "Axes":
+    """Draw the hierarchy: variables on the outside, each factor next to those that belong to it most.
+
+    The width of a link is alpha x mutual information, the area of a factor what it explains; the number on it is
+    that of its name, layer1_factor0 and so on, its layer the ring or row. Variables have the colour of their
+    group, or of the factor that they belong to most. Where not all names fit, those of the most strongly linked
+    variables are written.
+
+    Parameters
+    ----------
+    model : Corex or HierarchicalCorex
+    groups : mapping, path or None, default=None
+        The group of each variable by its name, or a CSV file with a column of names and one of groups.
+    threshold : float, default=0.0
+        Links of less weight, in nats, are left out, and with them what they alone connect.
+    layout : "radial" or "layered", default="radial"
+    labels : bool, default=True
+        Whether the names of variables are written.
+    ax : matplotlib Axes, default=None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    check_is_fitted(model)
+    if layout not in ("radial", "layered"):
+        raise HicorexError(f'layout is {layout!r}; give "radial" or "layered".')
+    whole = graph_of(model)
+    shown = whole.select(threshold)
+    if not shown.edges:
+        raise HicorexError(f"No link has a weight of {threshold:g} nats or more; give a lower threshold.")
+    found = groupings_of(names_of(model)[0], groups)
+    number = np.full(len(shown.nodes), -1)
+    variable = np.array([node.layer == 0 for node in shown.nodes])
+    if found:
+        of = {node.id: group for node, group in zip(whole.nodes, found[0].number, strict=False)}
+        number[variable] = [of[node.id] for node in shown.nodes if node.layer == 0]
+    places = arrange(shown, number)
+    if not found:
+        _, number[variable] = np.unique(places.place[places.home[variable]], return_inverse=True)
+    radial = layout == "radial"
+    n_slots = 1 / np.diff(np.unique(places.place[variable])).min(initial=1)
+    if radial:
+        ax = axes_or_new(ax, 9.0 + 2.0 * bool(found), 9.0)
+        ax.set_aspect("equal")
+    else:
+        ax = axes_or_new(ax, float(np.clip(n_slots * 1.2 * SMALLEST * LEADING / 72, 6.4, 40)), 5.0)
+    ax.axis("off")
+    _draw_links(ax, shown, places, number, radial)
+    _draw_nodes(ax, shown, places, number, radial)
+    if found:
+        _draw_legend(ax, found[0], number[variable])
+    _draw_names(ax, shown, places, n_slots, radial, labels)
+    return ax
+
+
+def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool) -> None:
+    """A curve for each link, the strongest on top."""
+    at = {node.id: i for i, node in enumerate(shown.nodes)}
+    edges = sorted(shown.edges, key=lambda edge: edge.weight)
+    below = np.array([at[edge.below] for edge in edges])
+    above = np.array([at[edge.factor] for edge in edges])
+    weight = np.array([edge.weight for edge in edges])
+    if radial:
+        radius, angle = places.polar()
+        turn = (angle[below] - angle[above] + np.pi) % (2 * np.pi) - np.pi
+        turn[radius[above] == 0] = 0  # from the middle, straight out
+        theta = angle[below, None] - turn[:, None] * (1 - BEND)
+        rho = radius[above, None] + (radius[below] - radius[above])[:, None] * STEPS
+        x, y = rho * np.cos(theta), rho * np.sin(theta)
+    else:
+        (across, up) = places.layered()
+        x = across[above, None] + (across[below] - across[above])[:, None] * BEND
+        y = up[above, None] + (up[below] - up[above])[:, None] * STEPS
+    home = places.home[below] == above
+    ax.add_collection(
+        LineCollection(
+            np.stack([x, y], axis=2),
+            linewidths=np.maximum(WIDEST * weight / weight.max(), THINNEST),
+            colors=[style_of(number[i])[0] for i in below],
+            alpha=np.where(home, 0.65, 0.3),
+            capstyle="round",
+            zorder=1,
+        )
+    )
+
+
+def _draw_nodes(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool) -> None:
+    """Variables as small signs in the colour of their group, factors as discs with their numbers."""
+    x, y = _points(places, radial)
+    variables = places.level == 0
+    size = np.clip(2000 / variables.sum(), 4, 36)
+    markers = np.array([style_of(n)[1] for n in number])
+    for marker in MARKERS:
+        own = np.flatnonzero(variables & (markers == marker))
+        if own.size:
+            colours = [style_of(n)[0] for n in number[own]]
+            ax.scatter(x[own], y[own], size, colours, marker=marker, linewidths=0, zorder=3)
+    factors = np.flatnonzero(~variables)
+    explains = np.array([shown.nodes[i].information for i in factors])
+    width = np.maximum(LARGEST_NODE * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
+    ax.scatter(x[factors], y[factors], width**2, INK, edgecolors="white", linewidths=0.8, zorder=4)
+    numbered = {k for k in range(1, places.level.max() + 1) if np.count_nonzero(places.level == k) <= MOST_NUMBERED}
+    for i in factors:
+        if places.level[i] in numbered:
+            text = shown.nodes[i].name.rpartition("factor")[2]
+            ax.text(x[i], y[i], text, color="white", size=NUMBER_SIZE, ha="center", va="center_baseline", zorder=5)
+
+
+def _draw_legend(ax: "Axes", grouping: Grouping, number: np.ndarray) -> None:
+    """The groups that are in the picture, and how many variables each has in it."""
+    names = [*enumerate(grouping.groups), (-1, "no group")]
+    handles = [
+        Line2D([], [], color=style_of(i)[0], marker=style_of(i)[1], linestyle="", label=f"{label_of(name, 32)} ({n})")
+        for i, name in names
+        if (n := np.count_nonzero(number == i))
+    ]
+    ax.legend(
+        handles=handles,
+        title=label_of(grouping.title, 32),
+        loc="center left",
+        bbox_to_anchor=(1, 0.5),
+        frameon=False,
+        fontsize=8,
+        title_fontsize=9,
+    )
+
+
+def _draw_names(ax: "Axes", shown: Graph, places: Layout, n_slots: float, radial: bool, labels: bool) -> None:
+    """The names of the variables, as large as they can be, and a view that holds them."""
+    own = np.flatnonzero(places.level == 0)
+    names = [label_of(shown.nodes[i].name) for i in own] if labels else []
+    longest = max(map(len, names), default=0) + 1.5
+    ax.get_figure().draw_without_rendering()  # the layout of the figure settles how large the axes are
+    width, height = ax.get_figure().dpi_scale_trans.inverted().transform(ax.bbox.size) * 72
+    if radial:
+        side = min(width, height)
+        size = np.clip(np.pi * side / (n_slots * LEADING + 2 * np.pi * SIGN * longest), SMALLEST, LARGEST)
+        reach = side / 2 / max(side / 2 - size * SIGN * longest, side / 8)
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
+        room = size * LEADING / (np.pi * side / reach)
+        _, angle = places.polar()
+    else:
+        size = np.clip(width / (n_slots * LEADING), SMALLEST, LARGEST)
+        under = size * SIGN * longest / max(height - size * SIGN * longest - LARGEST_NODE, height / 4)
+        ax.set(xlim=(-0.02, 1.02), ylim=(-under, 1.08))
+        room = size * LEADING / width
+    place = places.place if radial else places.layered()[0]
+    for at in _that_fit(place[own], [shown.nodes[i].information for i in own], room) if labels else ():
+        i = own[at]
+        if radial:
+            degrees = np.degrees(angle[i])
+            left = np.cos(angle[i]) < 0
+            point = (1.015 * np.cos(angle[i]), 1.015 * np.sin(angle[i]))
+            turned = {"rotation": degrees + 180 * left, "ha": "right" if left else "left", "va": "center"}
+        else:
+            point = (place[i], -0.02)
+            turned = {"rotation": 90, "ha": "center", "va": "top"}
+        ax.text(*point, names[at], size=size, color=INK, rotation_mode="anchor" if radial else None, **turned)
+
+
+def _that_fit(place: np.ndarray, strength: list[float], room: float) -> list[int]:
+    """Which names have room, the stronger before the weaker."""
+    taken: list[float] = []
+    chosen = []
+    for i in np.argsort(-np.asarray(strength), kind="stable").tolist():
+        at = bisect(taken, place[i])
+        if all(abs(other - place[i]) >= room * 0.999 for other in taken[max(at - 1, 0) : at + 1]):
+            insort(taken, place[i])
+            chosen.append(i)
+    return chosen
+
+
+def _points(places: Layout, radial: bool) -> tuple[np.ndarray, np.ndarray]:
+    if not radial:
+        return places.layered()
+    radius, angle = places.polar()
+    return radius * np.cos(angle), radius * np.sin(angle)
