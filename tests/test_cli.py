@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import hicorex
 from hicorex import cli
-from hicorex.results import NAMES
+from hicorex.folder import NAMES
 
 WINE = load_wine(as_frame=True).data
 COMMANDS = ("fit", "transform", "score", "describe", "demo")
@@ -405,7 +405,7 @@ def test_full_disk_leaves_nothing(run, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device", "labels.csv")
 
-    monkeypatch.setattr("hicorex.results.write_csv", full)
+    monkeypatch.setattr("hicorex.folder.write_csv", full)
     done = run("fit", "wine.csv", "--layers", "2", "--out", "r", "--quiet")
     assert done.code == 2
     assert done.err == f"hicorex: {tmp_path}/r cannot be written: no space left on device.\n"

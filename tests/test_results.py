@@ -16,9 +16,9 @@ from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HierarchicalCorex
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
+from hicorex.folder import NAMES, write_results
 from hicorex.graph import graph_of
 from hicorex.results import (
-    NAMES,
     bounds_dict,
     description,
     factors_table,
@@ -27,7 +27,6 @@ from hicorex.results import (
     structure_table,
     summary,
     write_csv,
-    write_results,
 )
 from hicorex.table import Decision
 

@@ -126,7 +126,8 @@ def fit(
     $ hicorex fit wine.csv --layers 3,1 --states 3 --out wine-results
     """
     from hicorex.files import check_folder
-    from hicorex.results import NAMES, description, summary, write_folder
+    from hicorex.folder import NAMES, write_folder
+    from hicorex.results import description, summary
     from hicorex.table import Reading, read_table
 
     out = out or Path(f"{stem(data)}-hicorex")

@@ -11,8 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 from hicorex.corex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
 from hicorex.files import whole_file
+from hicorex.folder import NAMES, write_folder
 from hicorex.hierarchy import HierarchicalCorex
-from hicorex.results import NAMES, summary, write_csv, write_folder
+from hicorex.results import summary, write_csv
 from hicorex.table import Reading, Table, read_table
 
 

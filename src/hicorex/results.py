@@ -1,97 +1,34 @@
-"""What a fit leaves in a folder: tables, bounds, a graph, and a summary that a person can read."""
+"""What a fit has found as tables, as plain numbers, and as a summary that a person can read."""
 
-import json
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from hicorex.files import whole_folder
-from hicorex.graph import graph_of, names_of, ranked_links, weights_of
+from hicorex.graph import names_of, ranked_links, weights_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hicorex.bounds import Bounds
     from hicorex.explainer import Explainer
-    from hicorex.table import Table
-
-NAMES = (
-    "model.hicorex",
-    "columns.csv",
-    "factors.csv",
-    "structure.csv",
-    "labels.csv",
-    "labels.parquet",
-    "samples.csv",
-    "bounds.json",
-    "graph.graphml",
-)
 
 # How many variables a factor is introduced by, in the table and in the summary.
 TOP, FEW = 10, 5
 # Of a layer, the summary lists so many factors; its lines and the names in them have so many columns at most.
 MOST_FACTORS, WIDTH, NAME_WIDTH = 10, 100, 32
 
+NOTHING = (
+    "Nothing is explained: what the factors tell of how the variables depend on each other is no more than they cost. "
+    "The variables may be independent. Otherwise: does a value such as -999 stand for a missing one (--missing)? Are "
+    "there sums or notes among the rows? Do numbers have heavy tails (--kinds '*=rank')?"
+)
+
 SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def write_folder(folder: Any, model: "Explainer", table: "Table", replace: Collection[str] | None = None) -> None:
-    """Write the model and all results to a folder, whole or not at all.
-
-    Parameters
-    ----------
-    folder : path
-    model : Corex or HierarchicalCorex
-        Fitted to ``table.frame``.
-    table : Table
-    replace : collection of str, default=None
-        The files that may be in the folder and are replaced; None if it must be new or empty.
-    """
-    with whole_folder(folder, replace) as draft:
-        model.save(draft / "model.hicorex")
-        write_results(draft, model, table.frame, table.row_names, table.row_title, table.decisions)
-
-
-def write_results(
-    folder: Path, model: "Explainer", X: Any, row_names: Any, row_title: str, decisions: Iterable[Any]
-) -> None:
-    """Write all results but the model itself into a folder that exists.
-
-    Parameters
-    ----------
-    folder : Path
-    model : Corex or HierarchicalCorex
-    X : array-like or data frame of shape (n_samples, n_features)
-    row_names : of shape (n_samples,)
-        What the samples are called: text or numbers.
-    row_title : str
-        What the column of these is called; underscores are added if another column has that name.
-    decisions : iterable of Decision
-        What was made of each column of the file.
-    """
-    from pyarrow import parquet
-
-    states, log_z = model._states_and_log_z(X)
-    labels = _labels(model, states, row_names, row_title)
-    tables = {
-        "columns.csv": columns_table(decisions),
-        "factors.csv": factors_table(model),
-        "structure.csv": structure_table(model),
-        "labels.csv": labels,
-        "samples.csv": _samples(model, log_z, row_names, row_title),
-    }
-    for name, table in tables.items():
-        with open(folder / name, "wb") as file:
-            write_csv(table, file)
-    parquet.write_table(labels, folder / "labels.parquet")
-    (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
-    (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
 
 
 def columns_table(decisions: Iterable[Any]) -> "pa.Table":
@@ -104,20 +41,22 @@ def columns_table(decisions: Iterable[Any]) -> "pa.Table":
 
 def labels_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """The most likely state of every factor for each sample."""
-    return _labels(model, np.asarray(model.transform(X)), row_names, row_title)
+    return labels_of_states(model, np.asarray(model.transform(X)), row_names, row_title)
 
 
-def _labels(model: "Explainer", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+def labels_of_states(model: "Explainer", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+    """As labels_table, for samples whose states are known."""
     columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(_factor_names(model))}
     return _by_row(columns, row_names, row_title)
 
 
 def samples_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """How much of each sample is explained, how unusual that is, and the factor that says so most."""
-    return _samples(model, model.log_z(X), row_names, row_title)
+    return samples_of_log_z(model, model.log_z(X), row_names, row_title)
 
 
-def _samples(model: "Explainer", log_z: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+def samples_of_log_z(model: "Explainer", log_z: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+    """As samples_table, for samples whose log Z is known."""
     import pyarrow as pa
 
     surprise = model._surprise(log_z)
@@ -200,18 +139,14 @@ def description(model: "Explainer") -> dict[str, Any]:
 def summary(model: "Explainer") -> str:
     """A dozen lines in plain words: how much is explained, and by what."""
     told = description(model)
-    lines = _fill(_heading(told))
-    if _explains(told):
-        lines += _fill(_how_much(told))
+    lines = _fill(heading(told))
+    if explains(told):
+        lines += _fill(how_much(told))
         for k, size in enumerate(told["layers"], start=1):
             lines += _about_layer(k, size, [row for row in told["factors"] if row["layer"] == k])
         lines += _about_unassigned(told["unassigned"])
     else:
-        lines += _fill(
-            "Nothing is explained: what the factors tell of how the variables depend on each other is no more than "
-            "they cost. The variables may be independent. Otherwise: does a value such as -999 stand for a missing one "
-            "(--missing)? Are there sums or notes among the rows? Do numbers have heavy tails (--kinds '*=rank')?"
-        )
+        lines += _fill(NOTHING)
     if told["stop_reason"] and " explains " in told["stop_reason"]:
         lines += ["", *_fill(f"There is no further layer: {told['stop_reason']}.")]
     return "\n".join(lines)
@@ -285,22 +220,25 @@ def _plain(value: Any) -> Any:
 # The summary
 
 
-def _explains(told: dict) -> bool:
+def explains(told: dict) -> bool:
+    """Whether anything is explained."""
     lower = told["bounds"]["lower"]
     return lower is not None and lower > 0 and any(row["explains"] for row in told["factors"])
 
 
-def _heading(told: dict) -> str:
+def heading(told: dict) -> str:
+    """How large the table and the model are."""
     sizes = told["layers"]
-    shape = f"{_count(sum(sizes), 'factor')} in {_count(len(sizes), 'layer')}"
+    shape = f"{count(sum(sizes), 'factor')} in {count(len(sizes), 'layer')}"
     if len(sizes) > 1:
         shape += f" ({', '.join(map(str, sizes))})"
-    return f"{_count(told['n_samples'], 'sample')}, {_count(told['n_variables'], 'variable')}; {shape}."
+    return f"{count(told['n_samples'], 'sample')}, {count(told['n_variables'], 'variable')}; {shape}."
 
 
-def _how_much(told: dict) -> str:
+def how_much(told: dict) -> str:
+    """How much is explained, and how sure that is."""
     bounds, n_layers = told["bounds"], len(told["layers"])
-    lower = f"{_nats(bounds['lower'])} nats (standard error {_nats(bounds['lower_stderr'], 2)})"
+    lower = f"{nats(bounds['lower'])} nats (standard error {nats(bounds['lower_stderr'], 2)})"
     text = (
         f"The factors explain at least {lower} of the total correlation, the dependence among the variables. "
         "This is measured on the samples of the fit, and too high where these are few."
@@ -310,7 +248,7 @@ def _how_much(told: dict) -> str:
     if bounds["upper"] is None:
         text += f" There is no upper bound: {bounds['no_upper']}."
     else:
-        text += f" The total correlation is at most {_nats(bounds['upper'])} nats."
+        text += f" The total correlation is at most {nats(bounds['upper'])} nats."
     if len(told["unassigned"]) == told["n_variables"]:
         text += " No link of a variable to a factor is significant: all of it may be chance."
     return text
@@ -318,16 +256,16 @@ def _how_much(told: dict) -> str:
 
 def _about_layer(k: int, size: int, rows: list[dict]) -> list[str]:
     used = [row for row in rows if row["explains"]]
-    lines = ["", f"Layer {k}: {_count(size, 'factor')} of {rows[0]['states']} states"]
+    lines = ["", f"Layer {k}: {count(size, 'factor')} of {rows[0]['states']} states"]
     for row in used[:MOST_FACTORS]:
         n = row["n_variables"]
-        members = _count(n, "variable" if k == 1 else "factor") if n else "no significant link"
-        start = f"{row['factor']}: {_nats(row['explains'])} nats, {members}, led by"
+        members = count(n, "variable" if k == 1 else "factor") if n else "no significant link"
+        start = f"{row['factor']}: {nats(row['explains'])} nats, {members}, led by"
         lines += _fill(start, row["top_variables"][: min(FEW, n or FEW)], "  ")
     if len(used) > MOST_FACTORS:
         lines += _fill(f"and {len(used) - MOST_FACTORS:,} more", (), "  ")
     if len(used) < size:
-        lines += _fill(f"{_count(size - len(used), 'factor')} left empty", (), "  ")
+        lines += _fill(f"{count(size - len(used), 'factor')} left empty", (), "  ")
     return lines
 
 
@@ -335,15 +273,16 @@ def _about_unassigned(names: list[str]) -> list[str]:
     if not names:
         return []
     more = ["..."] if len(names) > FEW else []
-    start = f"{_count(len(names), 'variable')} without a significant link to a factor:"
+    start = f"{count(len(names), 'variable')} without a significant link to a factor:"
     return ["", *_fill(start, [*names[:FEW], *more])]
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number of things in words."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _nats(x: float | None, digits: int = 4) -> str:
+def nats(x: float | None, digits: int = 4) -> str:
     """A number as a person would say it."""
     if x is None:
         return "unknown"
