@@ -46,6 +46,7 @@ ORDER = [
     "representation",
     "graph",
     "results",
+    "plot",
     "datasets",
     "demo",
     "display",

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array
 
 from hicorex.archive import storable
@@ -293,6 +293,27 @@ class Schema:
             else:
                 blocks.append(self._gaussian(table, part, dtype))
         return Data.of(blocks, self.parts, weight), unseen
+
+    def shades(self, table: Columns, columns: np.ndarray) -> np.ndarray:
+        """Columns from low to high as numbers from 0 to 1, (n_samples, len(columns)), NaN where missing.
+
+        Continuous ones by their normal distribution or their rank in the fit, categories by their order.
+        """
+        shades = np.full((table.shape[0], len(columns)), 0.5)
+        coded = np.array([i in self.categories for i in columns.tolist()], bool)
+        for at in _slices(np.flatnonzero(~coded)):
+            own = columns[at]
+            numbers = table.numbers(own)
+            self._to_scores(numbers, own)
+            with np.errstate(over="ignore"):
+                shades[:, at] = ndtr((numbers / self.size[own] - self.centre[own]) / self.spread[own])
+        for at in np.flatnonzero(coded):
+            categories = self.categories[int(columns[at])]
+            codes, _ = table.codes(columns[at], categories)
+            if categories.size > 1:
+                shades[:, at] = codes / (categories.size - 1)
+            shades[codes == categories.size, at] = np.nan
+        return shades
 
     def types(self) -> list[str]:
         """What the values of each column are: "number", "whole number", "text" or "boolean"."""

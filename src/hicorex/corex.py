@@ -54,6 +54,7 @@ FITTED = (
     "n_factors_",
     "sizing_",
     "history_",
+    "histories_",
     "n_iter_",
     "_schema",
     "_state",
@@ -117,6 +118,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         With ``n_factors="auto"``: the sizes tried and why this one was taken.
     history_ : ndarray of shape (n_iter_,)
         The objective at each iteration of the start that was kept.
+    histories_ : list of ndarray
+        The same of every start, in their order; those that were given up are shorter.
     n_iter_ : int
         Number of iterations of that start.
 
@@ -213,7 +216,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             notes.check("data", self._schema.fingerprint(table, data, weight))
         seed = self._seed(notes.recall("random_state"))
         notes.check("random_state", seed.entropy)
-        self.__dict__.pop("sizing_", None)  # of an earlier fit
+        for name in ("sizing_", "histories_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         done = notes.recall("fitted")
         with LocalEngine(self.n_jobs) as engine:
             if done is None:
@@ -260,6 +264,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         linked = (data.to_table(chance) < LEVEL) & self.alpha_.any(axis=1)
         self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
         self.history_ = fit.history
+        self.histories_ = fit.histories
         self.n_iter_ = len(fit.history)
         return terms
 

@@ -82,10 +82,11 @@ class Run(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The best iterate of the best start, its objective at each iteration, and whether it settled."""
+    """The best iterate of the best start, its objective at each iteration, that of all starts, and whether it settled."""
 
     state: State
     history: np.ndarray
+    histories: list[np.ndarray]
     converged: bool
 
 
@@ -291,7 +292,8 @@ def fit_layer(
         del found, following  # the next pass needs their room
         done = [list(history) for history in histories]
         keep(Run(iteration + 1, state, running, done, best, best_start, best_state, _states(rngs), primed))
-    return Fit(best_state, np.array(histories[best_start]), settled)
+    courses = [np.array(history) for history in histories]
+    return Fit(best_state, courses[best_start], courses, settled)
 
 
 def _states(rngs: list[np.random.Generator]) -> list[dict]:

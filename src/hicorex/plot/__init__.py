@@ -1,1 +1,10 @@
 """Pictures of a fitted model, one function each: they take matplotlib axes as ``ax`` and return them."""
+
+from hicorex.plot.bounds import bounds
+from hicorex.plot.convergence import convergence
+from hicorex.plot.factor import factor
+from hicorex.plot.pointwise import pointwise
+from hicorex.plot.sorted_data import sorted_data
+from hicorex.plot.structure import structure
+
+__all__ = ["bounds", "convergence", "factor", "pointwise", "sorted_data", "structure"]

@@ -1,14 +1,21 @@
 """What all pictures share: axes, colours that colour-blind people tell apart, and names that fit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from hicorex.exceptions import HicorexError
+from hicorex.graph import weights_of
 from hicorex.results import printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+
+    from hicorex.corex import Corex
+    from hicorex.explainer import Explainer
 
 # Paul Tol's muted scheme, which people of any colour vision tell apart, in an order that sets neighbours off.
 PALETTE = ("#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#882255", "#44aa99", "#999933", "#aa4499")
@@ -18,6 +25,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 GREY = "#8c8c8c"
 # Amounts from none to much, and from low over usual to high.
 AMOUNTS, CONTRASTS = "cividis", "RdBu_r"
+# The smallest letters that can be read, and those of notes, in points.
+LEAST_SIZE, SMALL_SIZE = 4.5, 8
 
 
 def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> "Axes":
@@ -29,6 +38,22 @@ def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> "Axes":
     return plt.subplots(figsize=(width, height), layout="compressed")[1]
 
 
+def layer_of(model: "Explainer", layer: int) -> "Corex":
+    """One layer of a fitted model, 1, 2, ..."""
+    check_is_fitted(model)
+    stack = model._stack
+    if layer not in range(1, len(stack) + 1):
+        raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(stack)}.")
+    return stack[int(layer) - 1]
+
+
+def column_order(layer: "Corex") -> np.ndarray:
+    """The variables by cluster and falling weight, those of no cluster last, (n_features,)."""
+    weights, clusters = weights_of(layer), layer.clusters_
+    own = np.where(clusters >= 0, weights[np.arange(clusters.size), clusters], weights.max(axis=1))
+    return np.lexsort((-own, np.where(clusters >= 0, clusters, layer.n_factors_)))
+
+
 def style_of(number: int) -> tuple[str, str]:
     """The colour and the marker of the group of this number, from 0; GREY and a circle for -1."""
     if number < 0:
@@ -37,7 +62,11 @@ def style_of(number: int) -> tuple[str, str]:
 
 
 def label_of(name: Any, most: int = 24) -> str:
-    """A name as a label: without control characters, not too long, and free of what matplotlib reads as a formula."""
+    """A name as a label: without control characters, not too long, and free of what matplotlib reads as a formula.
+
+    >>> label_of("cost in $")
+    'cost in \\\\$'
+    """
     return shortened(printable(str(name)), most).replace("$", r"\$")
 
 
@@ -46,6 +75,76 @@ def thinned(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
+def edges_of(n: int, most: int) -> np.ndarray:
+    """Where each of at most so many runs of n things begins, their sizes as equal as can be."""
+    n_runs = min(n, most)
+    return np.arange(n_runs) * n // n_runs
+
+
+def points_of(ax: "Axes") -> tuple[float, float]:
+    """The width and the height of axes, in points."""
+    box = ax.get_window_extent()
+    scale = 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    return box.width * scale, box.height * scale
+
+
 def name_ticks(axis: Any, names: Iterable[str], positions: Iterable[float], size: float | None = None) -> None:
     """Put names at positions of an axis (ax.xaxis or ax.yaxis)."""
     axis.set_ticks(list(positions), [label_of(name) for name in names], fontsize=size)
+
+
+def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequence[str]) -> list["Annotation"]:
+    """Name points of axes by labels that overlap neither each other nor the points.
+
+    The first names choose first; one for which there is no room is left out.
+
+    Parameters
+    ----------
+    ax : Axes
+        With its limits as they will stay.
+    x, y : sequences of float
+        Where the points are.
+    names : sequence of str
+
+    Returns
+    -------
+    list of Annotation
+    """
+    from matplotlib.transforms import Bbox
+
+    figure = ax.get_figure(root=True)
+    figure.draw_without_rendering()  # so that the axes are where they will be  # type: ignore[union-attr]
+    inside, scale = ax.get_window_extent(), figure.dpi / 72  # type: ignore[union-attr]
+    points = ax.transData.transform(np.column_stack([x, y])) if len(names) else np.empty((0, 2))
+    taken = [Bbox.from_bounds(px - 3 * scale, py - 3 * scale, 6 * scale, 6 * scale) for px, py in points]
+    placed = []
+    for at, name in enumerate(names):
+        text = ax.annotate(
+            label_of(name),
+            (x[at], y[at]),
+            xytext=(0, 0),
+            textcoords="offset points",
+            fontsize=SMALL_SIZE,
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 3},
+        )
+        own = text.get_window_extent()
+        for left, bottom in _offsets(own.width / scale, own.height / scale):
+            box = own.translated(left * scale, bottom * scale)
+            free = not any(box.overlaps(other) for other in taken)
+            if free and box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1:
+                text.set_position((left, bottom))
+                taken.append(box.padded(scale))
+                placed.append(text)
+                break
+        else:
+            text.remove()
+    return placed
+
+
+def _offsets(width: float, height: float) -> Iterable[tuple[float, float]]:
+    """Where the lower left corner of a label may be, in points from its own point, the nearest first."""
+    for away in range(5, 120, 7):
+        for up in (away, -away - height):
+            yield from ((left, up) for left in (-width / 2, 0, -width))
+        yield from ((left, -height / 2) for left in (away, -width - away))
+        yield from ((left, up) for up in (away / 2, -away / 2 - height) for left in (away, -width - away))

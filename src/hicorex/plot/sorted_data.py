@@ -1,0 +1,121 @@
+"""The table as an image, before and after its rows and columns are sorted by the factors."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from hicorex.columns import Columns
+from hicorex.plot.canvas import CONTRASTS, GREY, column_order, thinned
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hicorex.explainer import Explainer
+
+# An image has no more rows, nor columns, than this.
+MOST_CELLS = 1000
+
+
+def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
+    """Draw a table as it is, and sorted by the factors of the first layer.
+
+    Rows are sorted by the states of the factor that explains most, then of the next one, and so on; columns
+    by the factor they belong to, and falling weight. Colours go from low to high values of each column.
+    Larger tables than 1000 x 1000 are thinned evenly, each image in its own order.
+
+    Parameters
+    ----------
+    model : Corex or HierarchicalCorex
+        Fitted.
+    X : array-like or data frame of shape (n_samples, n_features)
+    ax : matplotlib Axes or a pair of them, default=None
+        A pair shows the table as it is and sorted, one the sorted table alone. None makes a figure of a pair.
+
+    Returns
+    -------
+    Axes or pair of Axes
+
+    Examples
+    --------
+    >>> from hicorex import Corex, plot
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, _ = make_latent_tree(200, 30, 3, random_state=0)
+    >>> before, after = plot.sorted_data(Corex(3, n_init=4, random_state=0).fit(X), X)
+    >>> after.images[0].get_array().shape
+    (200, 30)
+    """
+    before, after = sorted_image(model, X)
+    shape = (_num_samples(X), model._stack[0].n_features_in_)
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = tuple(plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharey=True)[1])
+    single = not isinstance(ax, Sequence | np.ndarray)
+    pair = (None, ax) if single else tuple(ax)
+    for own, picture, title in zip(pair, (before, after), ("as given", "sorted by factor"), strict=True):
+        if own is not None:
+            _draw(own, picture, shape)
+            own.set_title(title)
+    _explain(pair[-1], pair[-1:] if single else pair, bool(np.isnan(after).any()))
+    pair[-1 if single else 0].set_ylabel("samples")
+    return ax if single else pair
+
+
+def sorted_image(
+    model: "Explainer", X: Any, labels: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """A table as numbers from 0, low, to 1, high, before and after sorting, NaN where values are missing.
+
+    Parameters
+    ----------
+    model : Corex or HierarchicalCorex
+        Fitted.
+    X : array-like or data frame of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples, n_factors of all layers), default=None
+        The most likely states, as of ``transform``, if they are known.
+
+    Returns
+    -------
+    before, after : ndarrays of at most 1000 rows and columns
+        Each thinned evenly in its own order.
+    """
+    check_is_fitted(model)
+    validate_data(model, X, reset=False, skip_check_array=True)
+    layer = model._stack[0]
+    states = layer._label(X) if labels is None else labels[:, : layer.n_factors_]
+    # Small numbers are sorted by their digits, in linear time; the last key decides first.
+    rows = np.lexsort(states[:, ::-1].T.astype(np.uint8))
+    columns = column_order(layer)
+    some_rows, some_columns = thinned(rows.size, MOST_CELLS), thinned(columns.size, MOST_CELLS)
+
+    def picture(own_rows: np.ndarray, own_columns: np.ndarray) -> np.ndarray:
+        return layer._schema.shades(Columns(_safe_indexing(X, own_rows), least_samples=1), own_columns)
+
+    return picture(some_rows, some_columns), picture(rows[some_rows], columns[some_columns])
+
+
+def _draw(ax: "Axes", picture: np.ndarray, shape: tuple[int, int]) -> None:
+    import matplotlib
+
+    n_samples, n_columns = shape
+    ax.imshow(
+        np.ma.masked_invalid(picture),
+        cmap=matplotlib.colormaps[CONTRASTS].with_extremes(bad=GREY),
+        vmin=0,
+        vmax=1,
+        aspect="auto",
+        interpolation="nearest",
+        extent=(0, n_columns, n_samples, 0),
+    )
+    ax.set_xlabel("variables")
+
+
+def _explain(ax: "Axes", beside: tuple, missing: bool) -> None:
+    """Say what the colours mean."""
+    bar = ax.get_figure().colorbar(ax.images[-1], ax=list(beside), pad=0.02)  # type: ignore[union-attr]
+    bar.set_ticks([0, 1], labels=["low", "high"])
+    if missing:
+        bar.set_label("grey: missing")

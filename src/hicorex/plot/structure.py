@@ -1,0 +1,91 @@
+"""Which variable belongs to which factor, as an image."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hicorex.graph import names_of
+from hicorex.plot.canvas import (
+    AMOUNTS,
+    LEAST_SIZE,
+    axes_or_new,
+    column_order,
+    edges_of,
+    layer_of,
+    name_ticks,
+    points_of,
+    thinned,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from hicorex.explainer import Explainer
+
+# A picture shows no more columns than this, and names no more of them, nor more rows.
+MOST_COLUMNS, MOST_NAMES, MOST_ROWS = 2000, 60, 40
+
+
+def structure(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes":
+    """Draw alpha of a layer: a row for each factor, a column for each variable.
+
+    Variables are sorted by their factor and falling weight; those without a significant link come last.
+    Of more than 2000 variables, neighbours share a column, which shows the largest of their values.
+
+    Parameters
+    ----------
+    model : Corex or HierarchicalCorex
+        Fitted.
+    layer : int, default=1
+        1 is the first one; above it the variables are the factors of the layer below.
+    ax : matplotlib Axes, default=None
+        None makes a figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from hicorex import Corex, plot
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, _ = make_latent_tree(200, 30, 3, random_state=0)
+    >>> ax = plot.structure(Corex(3, n_init=4, random_state=0).fit(X))
+    >>> ax.images[0].get_array().shape
+    (3, 30)
+    """
+    own = layer_of(model, layer)
+    below, factors = names_of(model)[layer - 1 : layer + 1]
+    n, m = own.alpha_.shape
+    order = column_order(own)
+    alpha = np.maximum.reduceat(own.alpha_[order].T, edges_of(n, MOST_COLUMNS), axis=1)
+    ax = axes_or_new(ax, width=float(np.clip(2.5 + 0.13 * n, 6.4, 9)), height=float(np.clip(1.8 + 0.25 * m, 2.4, 6)))
+    extent = (-0.5, n - 0.5, m - 0.5, -0.5)
+    image = ax.imshow(
+        alpha, cmap=AMOUNTS, vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=extent
+    )
+    bar = ax.get_figure().colorbar(image, ax=ax, pad=0.02)  # type: ignore[union-attr]
+    bar.set_label("alpha")
+    # With so many factors the lines would hide what they divide.
+    sizes = np.bincount(own.clusters_ + 1, minlength=m + 1)
+    if m <= MOST_ROWS:
+        for end in np.unique(np.cumsum(sizes[1:])):
+            if 0 < end < n:
+                ax.axvline(end - 0.5, color="white", linewidth=0.8, alpha=0.8)
+    rows = thinned(m, MOST_ROWS)
+    name_ticks(ax.yaxis, [factors[j] for j in rows], rows, float(np.clip(0.8 * points_of(ax)[1] / rows.size, 5, 9)))
+    _name_columns(ax, [below[i] for i in order])
+    what = "variable" if layer == 1 else "factor"
+    apart = f"; the last {sizes[0]:,} belong to none" if sizes[0] else ""
+    ax.set_xlabel(f"{n:,} {what}{'' if n == 1 else 's'} by factor and weight{apart}")
+    return ax
+
+
+def _name_columns(ax: "Axes", names: list[str]) -> None:
+    """Name the columns where there is room for it."""
+    size = min(9, 0.85 * points_of(ax)[0] / len(names))
+    if len(names) > MOST_NAMES or size < LEAST_SIZE:
+        ax.set_xticks([])
+        return
+    name_ticks(ax.xaxis, names, range(len(names)), size)
+    ax.tick_params(axis="x", rotation=90)
