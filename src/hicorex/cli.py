@@ -19,6 +19,7 @@ from hicorex.options import (
     Decimal,
     Delimiter,
     Encoding,
+    Groups,
     Header,
     Json,
     Missing,
@@ -96,6 +97,7 @@ def fit(
         typer.Option("--kinds", help="How columns are read: NAME=gaussian, rank or categorical, separated by commas."),
     ] = None,
     weights: Annotated[str | None, typer.Option(help="The column with the weights of the rows.")] = None,
+    groups: Groups = None,
     missing: Missing = None,
     row_names: RowNames = None,
     delimiter: Delimiter = None,
@@ -117,7 +119,8 @@ def fit(
 ) -> None:
     """Learn the factors of a table, and write a folder of results.
 
-    The folder gets the model, tables of factors, structure, labels and samples, bounds and a graph.
+    The folder gets the model, tables of factors, structure, labels and samples, bounds, a graph, and a report to look
+    at in a browser.
 
     A fit that was interrupted goes on when the same command is given again.
 
@@ -127,6 +130,7 @@ def fit(
     """
     from hicorex.files import check_folder
     from hicorex.folder import NAMES, write_folder
+    from hicorex.groups import groupings_of
     from hicorex.results import description, summary
     from hicorex.table import Reading, read_table
 
@@ -161,6 +165,7 @@ def fit(
             f"{data} has one column to learn from, {table.names[0]!r}, and nothing to relate it to{': ' * bool(others)}"
             f"{others[:200]}; use more columns."
         )
+    groupings = groupings_of(table.names, groups)
     show = not (quiet or as_json)
     if show:
         from hicorex.display import show_decisions
@@ -177,7 +182,7 @@ def fit(
             "row_names": titles[0] if titles else None,
             "words": table.words,
         }
-        write_folder(out, model, table, replaced)
+        write_folder(out, model, table, replaced, groupings, stem(data))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done
     except KeyboardInterrupt as stop:
         kept = (
@@ -194,7 +199,7 @@ def fit(
         print(json.dumps({"results": str(out)} | description(model)))
     elif not quiet:
         print(summary(model))
-        print(f"\nResults are in {out}{os.sep}")
+        print(f"\nResults are in {out}{os.sep}; open {out / 'report.html'} in a browser.")
 
 
 @app.command()
@@ -289,6 +294,59 @@ def score(
     if out != "-":
         bounds = fitted.bounds(table.frame)
         print(json.dumps(bounds_dict(bounds)) if as_json else bounds)
+
+
+@app.command()
+def report(
+    model: Model,
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The samples to tell of; none for the model alone.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the report.")] = Path("report.html"),
+    groups: Groups = None,
+    title: Annotated[str | None, typer.Option(help="What the page is called; by default after DATA.")] = None,
+    missing: Missing = None,
+    row_names: RowNames = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    threads: Threads = None,
+    debug: Debug = False,
+) -> None:
+    """Write a report to explore in a browser.
+
+    It is one HTML file, which loads nothing from anywhere.
+
+    Example:
+
+    $ hicorex report wine-results wine.csv --out wine.html
+    """
+    from hicorex.graph import names_of
+    from hicorex.groups import groupings_of
+    from hicorex.report import Samples, write_report
+
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise HicorexError(f"--out {out}: the report is an HTML file; give a name in .html.")
+    if data is None:
+        fitted, samples = _load(model), None
+    else:
+        fitted, table = _new(
+            model,
+            data,
+            threads,
+            missing=missing,
+            row_names=row_names,
+            delimiter=character(delimiter),
+            decimal=decimal,
+            encoding=encoding,
+            header=header,
+        )
+    groupings = groupings_of(names_of(fitted)[0], groups)
+    if data is not None:
+        samples = Samples(table.frame, *fitted._states_and_log_z(table.frame), table.row_names, table.row_title)
+    write_report(out, fitted, samples, groupings, title or stem(data or model))
+    print(f"The report is in {out}; open it in a browser.")
 
 
 @app.command()

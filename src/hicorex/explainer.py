@@ -18,6 +18,7 @@ from hicorex.engine import LocalEngine
 from hicorex.evaluation import Terms
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
+from hicorex.graph import names_of
 from hicorex.layer import run_pass, used_only
 from hicorex.permutation import Significance, compare_with_chance
 from hicorex.progress import Lines, Progress
@@ -174,6 +175,46 @@ class Explainer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         write_archive(path, "model", self)
+
+    def report(
+        self, path: Any, X: Any = None, *, groups: Any = None, row_names: Any = None, title: str = "hicorex report"
+    ) -> None:
+        """Write one HTML file that shows what was found, for people to explore, mail and keep.
+
+        It loads nothing from anywhere. Samples are told of in numbers and examples, never as a whole table.
+
+        Parameters
+        ----------
+        path : path
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            The samples to tell of. None stands for those of the fit, if the model still knows them; otherwise
+            the report tells of the model alone.
+        groups : mapping, path or None, default=None
+            The group of each variable by its name, or a CSV file with a column of names and others of groups,
+            by which the variables can be coloured.
+        row_names : array-like of shape (n_samples,), default=None
+            What the samples are called; by default the index of a pandas data frame, or their numbers.
+        title : str, default="hicorex report"
+            What the page is called.
+        """
+        from hicorex.groups import groupings_of
+        from hicorex.report import named_samples, write_report
+
+        check_is_fitted(self)
+        groupings = groupings_of(names_of(self)[0], groups)
+        if X is None and getattr(self, "_training", None) is not None:
+            X = self._training[0]
+        samples = None if X is None else named_samples(X, *self._states_and_log_z(X), row_names)
+        write_report(path, self, samples, groupings, title)
+
+    def _html_repr(self) -> str:
+        """What notebooks show: the parameters, and once fitted what was found."""
+        diagram = super()._html_repr()
+        if not hasattr(self, "bounds_"):
+            return diagram
+        from hicorex.report import small_report
+
+        return diagram + small_report(self)
 
     def _seed(self, begun: int | None = None) -> np.random.SeedSequence:
         """Where the random numbers of a fit come from, or of one that was begun without a random_state."""

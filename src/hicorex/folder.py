@@ -1,14 +1,13 @@
 """What a fit leaves in a folder: the model, tables, bounds, a graph and a report, whole or not at all."""
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hicorex.files import whole_folder
-from hicorex.graph import graph_of, names_of
-from hicorex.groups import groupings_of
-from hicorex.report import Samples, write_report
+from hicorex.graph import graph_of
+from hicorex.report import TITLE, Samples, write_report
 from hicorex.results import (
     bounds_dict,
     columns_table,
@@ -21,6 +20,7 @@ from hicorex.results import (
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
+    from hicorex.groups import Grouping
     from hicorex.table import Table
 
 NAMES = (
@@ -37,7 +37,12 @@ NAMES = (
 )
 
 def write_folder(
-    folder: Any, model: "Explainer", table: "Table", replace: Collection[str] | None = None, groups: Any = None
+    folder: Any,
+    model: "Explainer",
+    table: "Table",
+    replace: Collection[str] | None = None,
+    groupings: Sequence["Grouping"] = (),
+    title: str = TITLE,
 ) -> None:
     """Write the model and all results to a folder, whole or not at all.
 
@@ -49,12 +54,14 @@ def write_folder(
     table : Table
     replace : collection of str, default=None
         The files that may be in the folder and are replaced; None if it must be new or empty.
-    groups : mapping, path or None, default=None
-        The groups of the variables, which colour the report.
+    groupings : sequence of Grouping
+        Ways to colour the variables of the report.
+    title : str
+        What the report is called.
     """
     with whole_folder(folder, replace) as draft:
         model.save(draft / "model.hicorex")
-        write_results(draft, model, table.frame, table.row_names, table.row_title, table.decisions, groups)
+        write_results(draft, model, table.frame, table.row_names, table.row_title, table.decisions, groupings, title)
 
 
 def write_results(
@@ -64,7 +71,8 @@ def write_results(
     row_names: Any,
     row_title: str,
     decisions: Iterable[Any],
-    groups: Any = None,
+    groupings: Sequence["Grouping"] = (),
+    title: str = TITLE,
 ) -> None:
     """Write all results but the model itself into a folder that exists.
 
@@ -79,7 +87,8 @@ def write_results(
         What the column of these is called; underscores are added if another column has that name.
     decisions : iterable of Decision
         What was made of each column of the file.
-    groups : mapping, path or None, default=None
+    groupings, title
+        As in ``write_folder``.
     """
     from pyarrow import parquet
 
@@ -98,5 +107,6 @@ def write_results(
     parquet.write_table(labels, folder / "labels.parquet")
     (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
     (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
-    known = Samples(X, states, log_z, row_names, row_title)
-    write_report(folder / "report.html", model, known, groupings_of(names_of(model)[0], groups))
+    write_report(
+        folder / "report.html", model, Samples(X, states, log_z, row_names, row_title), groupings, title
+    )

@@ -27,6 +27,10 @@ Missing = Annotated[
     typer.Option("--missing", help="A value that stands for a missing one, such as -1; may be repeated."),
 ]
 RowNames = Annotated[str | None, typer.Option("--row-names", help="The column with the names of the rows.")]
+Groups = Annotated[
+    Path | None,
+    typer.Option("--groups", help="A CSV file with the names of the columns and their groups, to colour the report by."),
+]
 Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a text file; found out by default.")]
 Decimal = Annotated[str | None, typer.Option(help="The decimal point of a text file, . or ,; found out by default.")]
 Encoding = Annotated[str | None, typer.Option(help="The encoding of a text file; found out by default.")]

@@ -1,7 +1,7 @@
 """The hierarchy of variables and factors as a picture."""
 
 from bisect import bisect, insort
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
     from hicorex.explainer import Explainer
 
-INK = "#333333"
+# Of the factors; what is written on them is white.
+DISC = "#4d4d4d"
 # From a factor to what belongs to it, a link bends like this.
 STEPS = np.linspace(0, 1, 16)
 BEND = STEPS**2 * (3 - 2 * STEPS)
 # In points: names, the room that a line of them needs, and the widths of a sign, of links and of nodes.
-SMALLEST, LARGEST, LEADING, SIGN = 3.6, 9.0, 1.15, 0.62
+SMALLEST, LARGEST, LEADING, SIGN = 3.6, 9.0, 1.15, 0.58
+# Names take up this much of the radius or height at most; a page's rings have this radius, in points.
+MOST_FOR_NAMES, PAGE_RADIUS = 0.4, 290
+GAP = 4.5
 WIDEST, THINNEST = 3.5, 0.15
 LEAST_NODE, LARGEST_NODE, NUMBER_SIZE = 9.0, 32.0, 6.0
 # A ring of more factors than this has no numbers on them.
@@ -87,15 +91,50 @@ def graph(
     else:
         ax = axes_or_new(ax, float(np.clip(n_slots * 1.2 * SMALLEST * LEADING / 72, 6.4, 40)), 5.0)
     ax.axis("off")
-    _draw_links(ax, shown, places, number, radial)
-    _draw_nodes(ax, shown, places, number, radial)
     if found:
         _draw_legend(ax, found[0], number[variable])
-    _draw_names(ax, shown, places, n_slots, radial, labels)
+    names = [label_of(node.name) for node in shown.nodes if node.layer == 0] if labels else []
+    view = _set_view(ax, max(map(len, names), default=0), n_slots, radial)
+    _draw_links(ax, shown, places, number, radial, view.unit)
+    _draw_nodes(ax, shown, places, number, radial, view.unit)
+    _draw_names(ax, names, shown, places, radial, view)
     return ax
 
 
-def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool) -> None:
+class View(NamedTuple):
+    """How large things are.
+
+    size : of names, in points
+    room : that a line of them needs, as a share of the ring or the row
+    gap : between a variable and its name, in units of the axes
+    unit : by how much nodes and links are larger than in a picture that fills a page
+    """
+
+    size: float
+    room: float
+    gap: float
+    unit: float
+
+
+def _set_view(ax: "Axes", longest: int, n_slots: float, radial: bool) -> View:
+    """Limits of the axes that leave room for names of so many signs, as large as they can be."""
+    ax.get_figure().draw_without_rendering()  # the layout of the figure settles how large the axes are
+    width, height = ax.get_figure().dpi_scale_trans.inverted().transform(ax.bbox.size) * 72
+    signs = SIGN * (longest + 1.5)
+    if radial:
+        half = min(width, height) / 2
+        size = min(2 * np.pi * half / (n_slots * LEADING + 2 * np.pi * signs), MOST_FOR_NAMES * half / signs)
+        size = float(np.clip(size, SMALLEST, LARGEST))
+        radius = max(half - size * signs, half / 4)
+        ax.set(xlim=(-half / radius, half / radius), ylim=(-half / radius, half / radius))
+        return View(size, size * LEADING / (2 * np.pi * radius), GAP / radius, np.clip(radius / PAGE_RADIUS, 0.4, 2))
+    size = float(np.clip(min(width / (n_slots * LEADING), MOST_FOR_NAMES * height / signs), SMALLEST, LARGEST))
+    row = max(height - size * signs, height / 4)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-size * signs / row * 1.1, 1.1))
+    return View(size, size * LEADING / width, GAP / row, np.clip(row / PAGE_RADIUS, 0.4, 2))
+
+
+def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool, unit: float) -> None:
     """A curve for each link, the strongest on top."""
     at = {node.id: i for i, node in enumerate(shown.nodes)}
     edges = sorted(shown.edges, key=lambda edge: edge.weight)
@@ -117,7 +156,7 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
     ax.add_collection(
         LineCollection(
             np.stack([x, y], axis=2),
-            linewidths=np.maximum(WIDEST * weight / weight.max(), THINNEST),
+            linewidths=np.maximum(WIDEST * unit * weight / weight.max(), THINNEST),
             colors=[style_of(number[i])[0] for i in below],
             alpha=np.where(home, 0.65, 0.3),
             capstyle="round",
@@ -126,11 +165,11 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
     )
 
 
-def _draw_nodes(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool) -> None:
+def _draw_nodes(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool, unit: float) -> None:
     """Variables as small signs in the colour of their group, factors as discs with their numbers."""
     x, y = _points(places, radial)
     variables = places.level == 0
-    size = np.clip(2000 / variables.sum(), 4, 36)
+    size = np.clip(2000 / variables.sum(), 4, 36) * unit
     markers = np.array([style_of(n)[1] for n in number])
     for marker in MARKERS:
         own = np.flatnonzero(variables & (markers == marker))
@@ -139,8 +178,8 @@ def _draw_nodes(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
             ax.scatter(x[own], y[own], size, colours, marker=marker, linewidths=0, zorder=3)
     factors = np.flatnonzero(~variables)
     explains = np.array([shown.nodes[i].information for i in factors])
-    width = np.maximum(LARGEST_NODE * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
-    ax.scatter(x[factors], y[factors], width**2, INK, edgecolors="white", linewidths=0.8, zorder=4)
+    width = np.maximum(LARGEST_NODE * unit * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
+    ax.scatter(x[factors], y[factors], width**2, DISC, edgecolors="white", linewidths=0.8, zorder=4)
     numbered = {k for k in range(1, places.level.max() + 1) if np.count_nonzero(places.level == k) <= MOST_NUMBERED}
     for i in factors:
         if places.level[i] in numbered:
@@ -167,37 +206,23 @@ def _draw_legend(ax: "Axes", grouping: Grouping, number: np.ndarray) -> None:
     )
 
 
-def _draw_names(ax: "Axes", shown: Graph, places: Layout, n_slots: float, radial: bool, labels: bool) -> None:
-    """The names of the variables, as large as they can be, and a view that holds them."""
+def _draw_names(ax: "Axes", names: list[str], shown: Graph, places: Layout, radial: bool, view: View) -> None:
+    """The names of the variables that there is room for."""
     own = np.flatnonzero(places.level == 0)
-    names = [label_of(shown.nodes[i].name) for i in own] if labels else []
-    longest = max(map(len, names), default=0) + 1.5
-    ax.get_figure().draw_without_rendering()  # the layout of the figure settles how large the axes are
-    width, height = ax.get_figure().dpi_scale_trans.inverted().transform(ax.bbox.size) * 72
-    if radial:
-        side = min(width, height)
-        size = np.clip(np.pi * side / (n_slots * LEADING + 2 * np.pi * SIGN * longest), SMALLEST, LARGEST)
-        reach = side / 2 / max(side / 2 - size * SIGN * longest, side / 8)
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
-        room = size * LEADING / (np.pi * side / reach)
-        _, angle = places.polar()
-    else:
-        size = np.clip(width / (n_slots * LEADING), SMALLEST, LARGEST)
-        under = size * SIGN * longest / max(height - size * SIGN * longest - LARGEST_NODE, height / 4)
-        ax.set(xlim=(-0.02, 1.02), ylim=(-under, 1.08))
-        room = size * LEADING / width
-    place = places.place if radial else places.layered()[0]
-    for at in _that_fit(place[own], [shown.nodes[i].information for i in own], room) if labels else ():
+    x, y = _points(places, radial)
+    place = (places.place if radial else x)[own]
+    chosen = _that_fit(place, [shown.nodes[i].information for i in own], view.room) if names else []
+    for at in chosen:
         i = own[at]
         if radial:
-            degrees = np.degrees(angle[i])
-            left = np.cos(angle[i]) < 0
-            point = (1.015 * np.cos(angle[i]), 1.015 * np.sin(angle[i]))
+            degrees = 90 - 360 * places.place[i]
+            left = x[i] < -1e-9
+            point = ((1 + view.gap) * x[i], (1 + view.gap) * y[i])
             turned = {"rotation": degrees + 180 * left, "ha": "right" if left else "left", "va": "center"}
         else:
-            point = (place[i], -0.02)
+            point = (x[i], -view.gap)
             turned = {"rotation": 90, "ha": "center", "va": "top"}
-        ax.text(*point, names[at], size=size, color=INK, rotation_mode="anchor" if radial else None, **turned)
+        ax.text(*point, names[at], size=view.size, rotation_mode="anchor" if radial else None, **turned)
 
 
 def _that_fit(place: np.ndarray, strength: list[float], room: float) -> list[int]:

@@ -1,24 +1,28 @@
 """One HTML file that shows what a model has found, to explore, to mail and to keep."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hicorex.files import whole_file
 from hicorex.groups import Grouping
-from hicorex.report.contents import Samples
+from hicorex.report.contents import Samples, named_samples
 from hicorex.report.page import page_of
+from hicorex.report.small import small_report
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
 
-__all__ = ["Samples", "write_report"]
+__all__ = ["TITLE", "Samples", "named_samples", "small_report", "write_report"]
+
+TITLE = "hicorex report"
 
 
 def write_report(
     path: Any,
     model: "Explainer",
     samples: Samples | None = None,
-    groupings: list[Grouping] | None = None,
-    title: str = "hicorex report",
+    groupings: Sequence[Grouping] = (),
+    title: str = TITLE,
 ) -> None:
     """Write the report of a model to a file, whole or not at all.
 
@@ -28,11 +32,11 @@ def write_report(
     model : Corex or HierarchicalCorex
     samples : Samples, default=None
         None for a report of the model alone.
-    groupings : list of Grouping, default=None
+    groupings : sequence of Grouping
         Ways to colour the variables.
     title : str
         What the page is called.
     """
-    page = page_of(model, samples, groupings or [], title)
+    page = page_of(model, samples, groupings, title)
     with whole_file(path) as file:
         file.write(page.encode())

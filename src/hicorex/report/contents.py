@@ -1,11 +1,13 @@
 """What a report tells, as plain numbers and text: sums, extremes and examples, never a whole table of samples."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
 from hicorex.columns import Columns
+from hicorex.exceptions import HicorexError
 from hicorex.graph import Graph, graph_of, names_of, weights_of
 from hicorex.groups import Grouping
 from hicorex.layout import arrange
@@ -43,8 +45,20 @@ class Samples(NamedTuple):
 
     def name(self, i: int) -> str:
         """What a sample is called."""
-        own = self.row_names[int(i)]
+        own = getattr(self.row_names, "iloc", self.row_names)[int(i)]
         return shown(own.as_py() if hasattr(own, "as_py") else own)
+
+
+def named_samples(X: Any, states: np.ndarray, log_z: np.ndarray, row_names: Any = None) -> Samples:
+    """Samples by the names given, by the index of a pandas data frame, or by their numbers."""
+    title = "sample"
+    if row_names is None and hasattr(X, "index") and hasattr(X, "iloc"):
+        row_names, title = X.index, str(X.index.name or title)
+    if row_names is None:
+        row_names = np.arange(len(states))
+    if len(row_names) != len(states):
+        raise HicorexError(f"row_names has {len(row_names)} names for {len(states)} samples; give one a sample.")
+    return Samples(X, states, log_z, row_names, title)
 
 
 class Reason(NamedTuple):
@@ -87,7 +101,7 @@ class Map(NamedTuple):
     n_links: int
 
 
-def map_of(model: "Explainer", groupings: list[Grouping]) -> Map:
+def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
     """The linked variables and factors, and where they go."""
     whole = graph_of(model)
     graph = _strongest(whole)
@@ -137,6 +151,10 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
     rows = thinned(len(samples.states), PROFILE_ROWS)
     read = Columns(_safe_indexing(samples.X, rows), least_samples=1)
     names = names_of(model)
+    first = model._stack[0]
+    leading = {j: _largest(weights_of(first)[:, j], PROFILED) for j in range(first.n_factors_)}
+    # In rising order, since neighbouring columns of a data frame are read together.
+    values = {i: _values(first, read, i) for i in sorted({int(i) for own in leading.values() for i in own})}
     details = {}
     before = done = 0
     for k, layer in enumerate(model._stack, start=1):
@@ -151,7 +169,7 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
             for i in _largest(weights[:, j], PROFILED).tolist():
                 node = drawn.variables.get(i) if k == 1 else drawn.factors.get(names[k - 1][i])
                 if node is not None and weights[i, j] > 0:
-                    column = _values(layer, read, i) if k == 1 else (samples.states[rows, before + i], STATES)
+                    column = values[i] if k == 1 else (samples.states[rows, before + i], STATES)
                     profile[node] = [_mostly(*column, states[rows] == state) for state in range(layer.n_states)]
             details[drawn.factors[name]] = {
                 "counts": [rows.size for rows in own],

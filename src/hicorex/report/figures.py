@@ -49,7 +49,7 @@ def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: flo
     text = text.replace("<svg", f'<svg class="figure" role="img" aria-label="{escape(title)}"', 1)
     for i, colour in enumerate(PALETTE):
         text = text.replace(colour, f"var(--c{i})")
-    return text.replace(INK, "currentColor")
+    return text.replace(INK, "currentColor").replace("#000000", "currentColor")
 
 
 def inline_png(image: np.ndarray, title: str) -> str:

@@ -139,7 +139,7 @@
 
   const fit = () => {
     const [width, height] = size();
-    const margin = Math.min(11 * 0.55 * longest + 14, Math.min(width, height) / 4);
+    const margin = Math.min(11 * 0.55 * longest + 16, Math.min(width, height) / 3.4);
     if (state.layout === "layered") {
       state.scale = Math.max(Math.min((width - 30) / 3, (height - margin - 30) / 1.5), 20);
       state.x = width / 2;
@@ -443,7 +443,7 @@
   const rowsOf = (edges, other, profile) => edges.map((e) => {
     const i = other(e);
     const cells = [element("td", {}, link(i)), ...[map.weight[e], map.alpha[e], map.known[e]].map((x) => element("td", { className: "number" }, nats(x)))];
-    for (const value of (profile && profile[i]) || []) cells.push(element("td", {}, value));
+    for (const value of (profile && profile[i]) || []) cells.push(element("td", { className: "value" }, value));
     return element("tr", {}, ...cells);
   });
   const linkTable = (title, edges, other, most, profile, nStates) => {
@@ -490,6 +490,7 @@
   function select(i, from = null) {
     if (from) opener = from;
     state.selected = i;
+    tip.hidden = true;
     panel.hidden = false;
     const title = fill(i);
     if (from) title.focus({ preventScroll: true });

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -19,6 +19,8 @@ from hicorex.groups import Grouping
 from hicorex.plot import bounds as draw_bounds
 from hicorex.plot import convergence as draw_convergence
 from hicorex.plot.canvas import PALETTE
+from hicorex.plot.pointwise import draw_pointwise
+from hicorex.plot.sorted_data import sorted_image
 from hicorex.report.contents import Map, Samples, details_of, map_of, shown, surprising_samples
 from hicorex.report.figures import inline_png, inline_svg
 from hicorex.results import NOTHING, count, description, explains, heading, how_much, nats
@@ -43,7 +45,7 @@ MOST_ROWS, LEADING, NAMED = 1000, 6, 5
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
 
 
-def page_of(model: "Explainer", samples: Samples | None, groupings: list[Grouping], title: str) -> str:
+def page_of(model: "Explainer", samples: Samples | None, groupings: Sequence[Grouping], title: str) -> str:
     """The whole page as text."""
     told = description(model)
     drawn = map_of(model, groupings)
@@ -197,7 +199,9 @@ def _explained(model: "Explainer", told: dict[str, Any]) -> str:
         )
     head = "".join(f'<th scope="col"{" class=number" if i else ""}>{name}</th>' for i, name in enumerate(heads))
     return (
-        f"<p>{escape(how_much(told))}</p>{_figure(picture)}{entropy}"
+        "<p>What the layers explain adds up to a lower bound on the total correlation; the whiskers are one standard "
+        "error. An upper bound, where there is one, tells how much can be left at most.</p>"
+        f"{_figure(picture)}{entropy}"
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
@@ -209,7 +213,7 @@ def _samples(model: "Explainer", samples: Samples | None, nodes: dict[str, int])
     total = samples.log_z.sum(axis=1)
     surprise = model._surprise(samples.log_z).samples
     picture = inline_svg(
-        lambda ax: draw_values(total, surprise, index=samples.row_names, ax=ax), "Point-wise total correlation", 9, 3.2
+        lambda ax: draw_pointwise(total, surprise, index=samples.row_names, ax=ax), "Point-wise total correlation", 9, 3.2
     )
     rows = []
     for own in surprising_samples(model, samples):
