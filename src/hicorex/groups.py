@@ -54,19 +54,21 @@ def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
     """The groupings in the columns of a file."""
     import pyarrow as pa
 
+    from hicorex.table.csv_file import MISSING
     from hicorex.table.formats import read_raw
 
     raw = read_raw(path)
     columns = raw.columns.columns if isinstance(raw.columns, pa.Table) else [pa.array(c) for c in raw.columns.T]
     texts = [[value if value is None else value.strip() for value in c.cast(pa.string()).to_pylist()] for c in columns]
-    wanted = set(variables)
-    shares = [len(wanted.intersection(column)) for column in texts]
-    if not texts or not max(shares):
-        raise _no_match(path, texts[0] if texts else (), variables)
-    keys = texts.pop(shares.index(max(shares)))
-    titles = [name for i, name in enumerate(raw.names) if i != shares.index(max(shares))]
+    shares = [len(set(variables).intersection(column)) for column in texts]
+    if not max(shares):
+        raise _no_match(path, texts[0], variables)
+    at = shares.index(max(shares))
+    # A variable may be called NA, which files write for missing values.
+    lost = [name for name in variables if name in MISSING]
+    keys = [lost[0] if key is None and len(lost) == 1 else key for key in texts.pop(at)]
     found = []
-    for title, column in zip(titles, texts, strict=True):
+    for title, column in zip(raw.names[:at] + raw.names[at + 1 :], texts, strict=True):
         known = dict(zip(keys, column, strict=True))
         grouping = _grouping(title, [known.get(name) for name in variables])
         if 0 < len(grouping.groups) <= min(MOST_GROUPS, max(2, len(variables) // 2)):

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
-from sklearn.preprocessing import normalize
 
 from hicorex.graph import Graph
 
@@ -67,12 +66,13 @@ def arrange(graph: Graph, groups: Sequence[int] | None = None) -> Layout:
     children: dict[int, list[int]] = {}
     for i in np.lexsort((-strength, group, -level)).tolist():
         children.setdefault(int(home[i]), []).append(i)
-    shared = normalize(csr_array((weight, (below, above)), shape=(n, n)), axis=0)
+    length = np.sqrt(np.bincount(above, weight**2, minlength=n))
+    shared = csr_array((weight / length[above], (below, above)), shape=(n, n))
     alike = (shared.T @ shared).tocsr()
 
     place = np.zeros(n)
     end = 0.0
-    waiting = [-1]
+    waiting = [-1] if n else []
     last_home = None
     while waiting:  # depth first, without recursion
         i = waiting.pop()
