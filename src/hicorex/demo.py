@@ -12,6 +12,7 @@ from hicorex.corex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
 from hicorex.files import whole_file
 from hicorex.folder import NAMES, write_folder
+from hicorex.groups import Grouping, groupings_of
 from hicorex.hierarchy import HierarchicalCorex
 from hicorex.results import summary, write_csv
 from hicorex.table import Reading, Table, read_table
@@ -31,7 +32,7 @@ def independent_clusters(out: Path) -> None:
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, corex.clusters_):.2f}")
     right = max_agreement(corex.transform(table.frame), truth.factors)
     print(f"coins told right from the factors: {', '.join(f'{share:.0%}' for share in right)}\n")
-    write_folder(out / "example1", corex, table, replace=NAMES)
+    write_folder(out / "example1", corex, table, NAMES, _truth(table, truth), "Example 1: independent clusters")
 
 
 def overlapping_clusters(out: Path) -> None:
@@ -48,7 +49,7 @@ def overlapping_clusters(out: Path) -> None:
             alpha = corex.alpha_[truth.clusters == group].mean(axis=0)
             print(f"{name:>11}       " + "".join(f"{share:8.2f}  " for share in alpha))
         print()
-    write_folder(out / "example2", corex, table, replace=NAMES)
+    write_folder(out / "example2", corex, table, NAMES, _truth(table, truth), "Example 2: overlapping clusters")
 
 
 def latent_tree(out: Path) -> None:
@@ -62,7 +63,7 @@ def latent_tree(out: Path) -> None:
     clusters = model.layers_[0].clusters_
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, clusters):.2f}\n")
     print(f"in-sample:\n{model.bounds()}\n\ncross-fitted:\n{model.bounds(cv=5)}\n")
-    write_folder(out / "tree", model, table, replace=NAMES)
+    write_folder(out / "tree", model, table, NAMES, _truth(table, truth), "A tree of three layers")
 
 
 def breast_cancer(out: Path) -> None:
@@ -80,7 +81,18 @@ def breast_cancer(out: Path) -> None:
     for name in data.target_names:
         counts = np.bincount(first[diagnosis == name], minlength=2)
         print(f"{name:>10}   " + "   ".join(f"state {state}: {count:3d}" for state, count in enumerate(counts)))
-    write_folder(out / "breast_cancer", model, table, replace=NAMES)
+    measures = groupings_of(table.names, {name: _measure(name) for name in table.names})
+    write_folder(out / "breast_cancer", model, table, NAMES, measures, "Breast cancer: cell nuclei of 569 patients")
+
+
+def _truth(table: Table, truth: Any) -> list[Grouping]:
+    """The groups that the variables truly belong to."""
+    return groupings_of(table.names, dict(zip(table.names, (f"group {c}" for c in truth.clusters), strict=True)))
+
+
+def _measure(name: str) -> str:
+    """What is measured, whether it is its mean, its error or its worst."""
+    return name.removeprefix("mean ").removeprefix("worst ").removesuffix(" error")
 
 
 def max_agreement(labels: np.ndarray, factors: np.ndarray) -> list[float]:
@@ -104,4 +116,4 @@ def main(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for example in (independent_clusters, overlapping_clusters, latent_tree, breast_cancer):
         example(out)
-    print(f"\nTables and results are in {out}: look at {out / 'breast_cancer' / 'factors.csv'} first.")
+    print(f"\nTables and results are in {out}: open {out / 'breast_cancer' / 'report.html'} in a browser first.")

@@ -135,11 +135,13 @@
     return [x * state.scale + state.x, y * state.scale + state.y];
   };
   const spacing = () => (state.layout === "layered" ? 3 : 2 * Math.PI) * state.scale / map.slots;
-  const longest = Math.min(map.names.reduce((a, name, i) => (isFactor(i) ? a : Math.max(a, name.length)), 0), 24);
+  const cut = (name) => (name.length > 24 ? `${name.slice(0, 23)}\u2026` : name);
+  const longest = map.names.reduce((a, name, i) => (isFactor(i) || name.length < a.length ? a : cut(name)), "");
 
   const fit = () => {
     const [width, height] = size();
-    const margin = Math.min(11 * 0.55 * longest + 16, Math.min(width, height) / 3.4);
+    context.font = "13px system-ui, sans-serif";
+    const margin = Math.min(context.measureText(longest).width + 20, Math.min(width, height) / 3);
     if (state.layout === "layered") {
       state.scale = Math.max(Math.min((width - 30) / 3, (height - margin - 30) / 1.5), 20);
       state.x = width / 2;
@@ -272,7 +274,6 @@
         if (bins.has(at) && Math.abs(bins.get(at) - map.place[i]) < room) return;
       }
       bins.set(bin, map.place[i]);
-      const text = map.names[i].length > 24 ? `${map.names[i].slice(0, 23)}\u2026` : map.names[i];
       const angle = state.layout === "layered" ? Math.PI / 2 : polar(i)[1];
       const gap = variableRadius() + 4;
       context.save();
@@ -281,7 +282,7 @@
       context.rotate(left ? angle + Math.PI : angle);
       context.textAlign = left ? "right" : "left";
       context.globalAlpha = near && !near.has(i) ? 0.35 : 1;
-      context.fillText(text, left ? -gap : gap, 0);
+      context.fillText(cut(map.names[i]), left ? -gap : gap, 0);
       context.restore();
     };
     if (state.hover >= 0 && !isFactor(state.hover)) write(state.hover);
