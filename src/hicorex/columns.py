@@ -307,12 +307,12 @@ class Schema:
             self._to_scores(numbers, own)
             with np.errstate(over="ignore"):
                 shades[:, at] = ndtr((numbers / self.size[own] - self.centre[own]) / self.spread[own])
-        for at in np.flatnonzero(coded):
-            categories = self.categories[int(columns[at])]
-            codes, _ = table.codes(columns[at], categories)
+        for place in np.flatnonzero(coded).tolist():
+            categories = self.categories[int(columns[place])]
+            codes, _ = table.codes(columns[place], categories)
             if categories.size > 1:
-                shades[:, at] = codes / (categories.size - 1)
-            shades[codes == categories.size, at] = np.nan
+                shades[:, place] = codes / (categories.size - 1)
+            shades[codes == categories.size, place] = np.nan
         return shades
 
     def types(self) -> list[str]:

@@ -1,7 +1,7 @@
 """What all pictures share: axes, colours that colour-blind people tell apart, and names that fit."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +12,7 @@ from hicorex.results import printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
     from hicorex.corex import Corex
@@ -36,6 +37,11 @@ def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> "Axes":
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def figure_of(ax: "Axes") -> "Figure":
+    """The whole figure that axes belong to."""
+    return cast("Figure", ax.get_figure(root=True))
 
 
 def layer_of(model: "Explainer", layer: int) -> "Corex":
@@ -83,8 +89,7 @@ def edges_of(n: int, most: int) -> np.ndarray:
 
 def points_of(ax: "Axes") -> tuple[float, float]:
     """The width and the height of axes, in points."""
-    box = ax.get_window_extent()
-    scale = 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    box, scale = ax.get_window_extent(), 72 / figure_of(ax).dpi
     return box.width * scale, box.height * scale
 
 
@@ -110,13 +115,15 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
     -------
     list of Annotation
     """
+    from matplotlib.patheffects import withStroke
     from matplotlib.transforms import Bbox
 
-    figure = ax.get_figure(root=True)
-    figure.draw_without_rendering()  # so that the axes are where they will be  # type: ignore[union-attr]
-    inside, scale = ax.get_window_extent(), figure.dpi / 72  # type: ignore[union-attr]
+    figure = figure_of(ax)
+    figure.draw_without_rendering()  # so that the axes are where they will be
+    inside, scale = ax.get_window_extent(), figure.dpi / 72
     points = ax.transData.transform(np.column_stack([x, y])) if len(names) else np.empty((0, 2))
     taken = [Bbox.from_bounds(px - 3 * scale, py - 3 * scale, 6 * scale, 6 * scale) for px, py in points]
+    lines = [own.get_path().transformed(ax.transData) for own in ax.lines if own.get_linestyle() != "None"]
     placed = []
     for at, name in enumerate(names):
         text = ax.annotate(
@@ -126,19 +133,33 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
             textcoords="offset points",
             fontsize=SMALL_SIZE,
             arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 3},
+            path_effects=[withStroke(linewidth=2, foreground="white")],
         )
         own = text.get_window_extent()
-        for left, bottom in _offsets(own.width / scale, own.height / scale):
-            box = own.translated(left * scale, bottom * scale)
-            free = not any(box.overlaps(other) for other in taken)
-            if free and box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1:
-                text.set_position((left, bottom))
-                taken.append(box.padded(scale))
-                placed.append(text)
-                break
-        else:
+        offsets = list(_offsets(own.width / scale, own.height / scale))
+        boxes = [own.translated(left * scale, bottom * scale) for left, bottom in offsets]
+        free = [i for i, box in enumerate(boxes) if _within(box, inside) and not any(map(box.overlaps, taken))]
+        # Best where no line crosses it.
+        chosen = next((i for i in free if not any(line.intersects_bbox(boxes[i], False) for line in lines)), None)
+        chosen = free[0] if chosen is None and free else chosen
+        if chosen is None:
             text.remove()
+            continue
+        text.set_position(offsets[chosen])
+        taken.append(boxes[chosen].padded(scale))
+        placed.append(text)
     return placed
+
+
+def short(x: float, digits: int = 4) -> str:
+    """A number as a person would write it, rounding errors as 0."""
+    if abs(x) < 1e-9:
+        return "0"
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
+
+
+def _within(box: Any, other: Any) -> bool:
+    return box.x0 >= other.x0 and box.x1 <= other.x1 and box.y0 >= other.y0 and box.y1 <= other.y1
 
 
 def _offsets(width: float, height: float) -> Iterable[tuple[float, float]]:

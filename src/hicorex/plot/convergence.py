@@ -68,4 +68,5 @@ def _view(histories: list[np.ndarray]) -> tuple[float, float]:
     # The first two iterates do not have the rule's own structure yet.
     later = np.concatenate([history[2:] for history in histories])
     high, usual = values.max(), np.quantile(later if later.size else values, 0.25)
-    return max(values.min(), high - 4 * (high - usual)), high
+    # Where all starts agree there is more to see than rounding errors.
+    return max(values.min(), high - max(4 * (high - usual), 0.1 * abs(high))), high
