@@ -93,6 +93,14 @@ def points_of(ax: "Axes") -> tuple[float, float]:
     return box.width * scale, box.height * scale
 
 
+def count_ticks(axis: Any, most: int = 6) -> None:
+    """Write whole numbers on an axis, large ones in full."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most, integer=True))
+    axis.set_major_formatter("{x:,.0f}")
+
+
 def name_ticks(axis: Any, names: Iterable[str], positions: Iterable[float], size: float | None = None) -> None:
     """Put names at positions of an axis (ax.xaxis or ax.yaxis)."""
     axis.set_ticks(list(positions), [label_of(name) for name in names], fontsize=size)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hicorex.plot.canvas import GREY, PALETTE, axes_or_new, layer_of
+from hicorex.plot.canvas import GREY, PALETTE, axes_or_new, count_ticks, layer_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes"
     low, high = _view(histories)
     room = 0.05 * (high - low) or 0.05 * max(abs(high), 1)
     ax.set_ylim(low - room, high + room)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    count_ticks(ax.xaxis, 9)
     ax.set_xlabel("iteration")
     ax.set_ylabel("objective, nats")
     ax.legend(loc="lower right", frameon=False, reverse=True)

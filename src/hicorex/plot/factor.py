@@ -32,7 +32,7 @@ MOST_SAMPLES, GRID = 2000, 200
 # A strip has so many cells; the rarer values share the last one.
 MOST_VALUES = 12
 # The room between two rows, of which each has a height of 1.
-GAP = 0.25
+GAP = 0.32
 
 
 class Strip(NamedTuple):
@@ -215,7 +215,7 @@ def _draw_densities(ax: "Axes", row: Densities, top: float) -> None:
             ax.plot(x, top + 1 - height, color=colour, linewidth=1.2)
     ax.plot([0, 1], [top + 1] * 2, color="black", linewidth=0.6)
     for at, side in ((0, "left"), (1, "right")):
-        ax.text(at, top + 1.02, short(row.grid[-at], 3), ha=side, va="top", size=6.5, color="#555555")
+        ax.text(at, top + 1.06, short(row.grid[-at], 3), ha=side, va="top", size=6.5, color="#555555")
 
 
 def _name_states(ax: "Axes", counts: np.ndarray) -> None:

@@ -10,7 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
-from hicorex.plot.canvas import PALETTE, axes_or_new, edges_of, label_of, name_ticks, place_labels, points_of, thinned
+from hicorex.plot.canvas import (
+    PALETTE,
+    axes_or_new,
+    count_ticks,
+    edges_of,
+    label_of,
+    name_ticks,
+    place_labels,
+    points_of,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,6 +126,8 @@ def draw_pointwise(
         locator = AutoDateLocator()
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    elif index is None:
+        count_ticks(ax.xaxis, 9)
     elif where.kind == "names":
         _name_samples(ax, where)
     if beside is not None:

@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from hicorex.columns import Columns
-from hicorex.plot.canvas import CONTRASTS, GREY, column_order, figure_of, thinned
+from hicorex.plot.canvas import CONTRASTS, GREY, column_order, count_ticks, figure_of, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,6 +112,8 @@ def _draw(ax: "Axes", picture: np.ndarray, shape: tuple[int, int]) -> None:
         interpolation="nearest",
         extent=(0, n_columns, n_samples, 0),
     )
+    count_ticks(ax.xaxis, 5)
+    count_ticks(ax.yaxis)
     ax.set_xlabel("variables")
 
 

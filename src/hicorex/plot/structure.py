@@ -81,6 +81,6 @@ def structure(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes":
     if names and size >= LEAST_SIZE:
         ax.set_xticks(range(n), names, fontsize=size, rotation=90)
     what = "variable" if layer == 1 else "factor"
-    apart = f"; {sizes[0]:,} without a link at the end" if sizes[0] else ""
+    apart = f"; {sizes[0]:,} without a significant link at the end" if sizes[0] else ""
     ax.set_xlabel(f"{n:,} {what}{'' if n == 1 else 's'} by factor and weight{apart}")
     return ax
