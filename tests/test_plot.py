@@ -3,7 +3,7 @@
 import io
 import warnings
 from datetime import date
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import matplotlib
@@ -19,6 +19,7 @@ import pytest
 from conftest import HOSTILE, mixed_table, named_table
 from matplotlib.colors import to_rgb
 from matplotlib.dates import AutoDateLocator, num2date
+from matplotlib.text import Text
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
 from sklearn.exceptions import NotFittedError
@@ -68,7 +69,7 @@ def plain_order(layer):
 
 def boxes_of(texts):
     texts[0].figure.canvas.draw()
-    return [text.get_window_extent() for text in texts]
+    return [Text.get_window_extent(text) for text in texts]
 
 
 def assert_apart(texts):
@@ -104,9 +105,9 @@ def test_colours_stay_apart_whatever_the_colour_vision(vision):
     matrix = MACHADO.get(vision, np.eye(3))
     rgb = [np.array(to_rgb(colour)) for colour in canvas.PALETTE]
     seen = [lab_of(matrix @ np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)) for c in rgb]
-    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 9
-    # The first ones, which most pictures get by with, by far.
-    assert min(np.linalg.norm(a - b) for a, b in combinations(seen[:4], 2)) > 25
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
+    # The first ones, which most pictures get by with, even more.
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen[:4], 2)) > 20
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "", "a$b$c", "\\$x", "$\\frac{$", "x" * 5000, "\ud800", "عربي", "_hidden"])
@@ -114,11 +115,9 @@ def test_any_name_is_a_label(name):
     label = canvas.label_of(name)
     assert len(label) <= 48
     label.encode()
-    figure, ax = plt.subplots()
+    _, ax = plt.subplots()
     ax.set_title(label)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph|Matplotlib")
-        check_savable(ax)
+    check_savable(ax)
 
 
 def test_labels_keep_apart_and_inside_and_the_first_are_placed_first():
@@ -130,9 +129,11 @@ def test_labels_keep_apart_and_inside_and_the_first_are_placed_first():
     assert [text.get_text() for text in texts] == names
     assert_apart(texts)
     inside = ax.get_window_extent()
-    assert all(canvas._within(box, inside) for box in boxes_of(texts))
-    crowded = canvas.place_labels(ax, [0.5] * 500, [0.5] * 500, ["a long name"] * 500)
-    assert 10 < len(crowded) < 500
+    for box in boxes_of(texts):
+        assert np.all(box.min >= inside.min)
+        assert np.all(box.max <= inside.max)
+    crowded = canvas.place_labels(ax, [0.5] * 300, [0.5] * 300, ["a long name"] * 300)
+    assert 10 < len(crowded) < 300
     assert_apart(crowded)
 
 
@@ -285,7 +286,7 @@ def test_very_many_variables_share_columns_by_their_largest_alpha():
     alpha = model.alpha_.T[:, plain_order(model)]
     n = alpha.shape[1]
     edges = [i * n // 2000 for i in range(2001)]
-    expected = np.column_stack([alpha[:, a:b].max(axis=1) for a, b in zip(edges, edges[1:], strict=False)])
+    expected = np.column_stack([alpha[:, a:b].max(axis=1) for a, b in pairwise(edges)])
     assert_array_equal(ax.images[0].get_array(), expected)
     assert ax.get_xticklabels() == []
     assert ax.get_xlim() == (-0.5, n - 0.5)
@@ -370,9 +371,8 @@ def test_sorted_data_is_the_same_from_every_kind_of_table():
             assert_array_equal(one, other)
     table = frame.to_numpy()
     plain = Corex(1, marginals=["gaussian", "categorical", "categorical"], n_init=2, random_state=0).fit(table)
-    for X in (table, table.tolist()):
-        for one, other in zip(sorted_image(plain, X), expected, strict=True):
-            assert_allclose(one, other)
+    for one, other in zip(sorted_image(plain, table), expected, strict=True):
+        assert_allclose(one, other)
 
 
 def test_rows_are_sorted_by_the_first_layer_alone(tree):
@@ -381,7 +381,7 @@ def test_rows_are_sorted_by_the_first_layer_alone(tree):
     rows = sorted(range(len(X)), key=lambda r: (*labels[r, :5].tolist(), r))
     expected = X[rows][:, plain_order(model.layers_[0])]
     assert_array_equal(sorted_image(model, X)[1], expected)
-    assert_array_equal(sorted_image(model, X, labels)[1], expected)
+    assert_array_equal(sorted_image(model, X.tolist(), labels)[1], expected)
 
 
 def test_large_tables_are_thinned_in_their_order():
@@ -497,9 +497,9 @@ def test_very_many_samples_are_drawn_as_a_band():
     values, surprise = rng.normal(size=(2, 23_456))
     ax = draw_pointwise(values, surprise, series=np.where(values > 3, np.nan, values))
     edges = [i * 23_456 // BINS for i in range(BINS + 1)]
-    parts = [values[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [values[a:b] for a, b in pairwise(edges)]
     assert_allclose(ax.lines[0].get_ydata(), [part.mean() for part in parts])
-    assert_allclose(ax.lines[0].get_xdata(), [(a + b - 1) / 2 for a, b in zip(edges, edges[1:], strict=False)])
+    assert_allclose(ax.lines[0].get_xdata(), [(a + b - 1) / 2 for a, b in pairwise(edges)])
     corners = ax.collections[0].get_paths()[0].vertices
     for x, part in zip(ax.lines[0].get_xdata(), parts, strict=True):
         own = corners[np.isclose(corners[:, 0], x), 1]
@@ -537,7 +537,7 @@ def test_bars_of_layers_add_up_to_the_lower_bound(tree):
         for container, value, stderr in zip(
             ax.containers[-2:], (own.lower, own.upper), (own.lower_stderr, own.upper_stderr), strict=True
         ):
-            assert_allclose(container.lines[0].get_xdata(), value)
+            assert_allclose(container.lines[0].get_xdata().astype(float), value)
             assert_allclose(container.lines[2][0].get_segments()[0][:, 0], [value - stderr, value + stderr])
     assert widths_of(plot.bounds(model)) == widths_of(plot.bounds(model.bounds_))
 

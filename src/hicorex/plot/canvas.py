@@ -124,13 +124,14 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
     list of Annotation
     """
     from matplotlib.patheffects import withStroke
+    from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
     figure = figure_of(ax)
     figure.draw_without_rendering()  # so that the axes are where they will be
     inside, scale = ax.get_window_extent(), figure.dpi / 72
     points = ax.transData.transform(np.column_stack([x, y])) if len(names) else np.empty((0, 2))
-    taken = [Bbox.from_bounds(px - 3 * scale, py - 3 * scale, 6 * scale, 6 * scale) for px, py in points]
+    taken = np.hstack([points - 3 * scale, points + 3 * scale])  # left, lower, right and upper ends
     lines = [own.get_path().transformed(ax.transData) for own in ax.lines if own.get_linestyle() != "None"]
     placed = []
     for at, name in enumerate(names):
@@ -139,22 +140,27 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
             (x[at], y[at]),
             xytext=(0, 0),
             textcoords="offset points",
+            va="bottom",
             fontsize=SMALL_SIZE,
             arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 3},
             path_effects=[withStroke(linewidth=2, foreground="white")],
         )
-        own = text.get_window_extent()
-        offsets = list(_offsets(own.width / scale, own.height / scale))
-        boxes = [own.translated(left * scale, bottom * scale) for left, bottom in offsets]
-        free = [i for i, box in enumerate(boxes) if _within(box, inside) and not any(map(box.overlaps, taken))]
-        # Best where no line crosses it.
-        chosen = next((i for i in free if not any(line.intersects_bbox(boxes[i], False) for line in lines)), None)
-        chosen = free[0] if chosen is None and free else chosen
-        if chosen is None:
+        own = Text.get_window_extent(text)  # without the line to its point
+        offsets = _offsets(own.width / scale, own.height / scale)
+        corner = points[at] + scale * offsets
+        boxes = np.hstack([corner, corner + np.array([own.width, own.height])])
+        within = np.all((boxes[:, :2] >= inside.min) & (boxes[:, 2:] <= inside.max), axis=1)
+        clash = np.all((boxes[:, None, :2] < taken[:, 2:]) & (boxes[:, None, 2:] > taken[:, :2]), axis=2).any(axis=1)
+        free = np.flatnonzero(within & ~clash).tolist()
+        if not free:
             text.remove()
             continue
-        text.set_position(offsets[chosen])
-        taken.append(boxes[chosen].padded(scale))
+        # Best where no line crosses it.
+        extents = (Bbox.from_extents(*boxes[i]) for i in free)
+        clear = (i for i, box in zip(free, extents, strict=True) if not _crossed(box, lines))
+        chosen = next(clear, free[0])
+        text.set_position(tuple(offsets[chosen]))
+        taken = np.vstack([taken, boxes[chosen] + scale * np.array([-1, -1, 1, 1])])
         placed.append(text)
     return placed
 
@@ -166,14 +172,16 @@ def short(x: float, digits: int = 4) -> str:
     return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
 
 
-def _within(box: Any, other: Any) -> bool:
-    return box.x0 >= other.x0 and box.x1 <= other.x1 and box.y0 >= other.y0 and box.y1 <= other.y1
-
-
-def _offsets(width: float, height: float) -> Iterable[tuple[float, float]]:
-    """Where the lower left corner of a label may be, in points from its own point, the nearest first."""
+def _offsets(width: float, height: float) -> np.ndarray:
+    """Where the lower left corner of a label may be, in points from its own point, the nearest first, (n, 2)."""
+    found: list[tuple[float, float]] = []
     for away in range(5, 120, 7):
         for up in (away, -away - height):
-            yield from ((left, up) for left in (-width / 2, 0, -width))
-        yield from ((left, -height / 2) for left in (away, -width - away))
-        yield from ((left, up) for up in (away / 2, -away / 2 - height) for left in (away, -width - away))
+            found += [(left, up) for left in (-width / 2, 0, -width)]
+        found += [(left, -height / 2) for left in (away, -width - away)]
+        found += [(left, up) for up in (away / 2, -away / 2 - height) for left in (away, -width - away)]
+    return np.array(found)
+
+
+def _crossed(box: Any, lines: list) -> bool:
+    return any(line.intersects_bbox(box, filled=False) for line in lines)

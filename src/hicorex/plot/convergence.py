@@ -42,7 +42,7 @@ def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes"
     """
     own = layer_of(model, layer)
     histories = getattr(own, "histories_", [own.history_])
-    kept = next(at for at, history in enumerate(histories) if np.array_equal(history, own.history_))
+    kept = next(at for at, history in enumerate(histories) if np.array_equal(history, own.history_, equal_nan=True))
     others = [history for at, history in enumerate(histories) if at != kept]
     ax = axes_or_new(ax)
     label = "other starts" if len(others) > 1 else "other start"

@@ -156,9 +156,10 @@ def _densities(numbers: np.ndarray, states: np.ndarray, n_states: int, weight: n
         return Densities(np.linspace(0, 1, GRID), np.zeros((n_states, GRID)))
     # Single values far out would leave no room for the others.
     low, high = np.quantile(numbers[known], [0.005, 0.995])
-    room = 0.1 * (high - low) or 1.0
+    room = 0.1 * (high - low) or max(1.0, 0.1 * abs(high))
     least, most = numbers[known].min(), numbers[known].max()
-    grid = np.linspace(max(low - room, least), min(high + room, most), GRID)
+    first, last = (max(low - room, least), min(high + room, most)) if least < most else (low - room, high + room)
+    grid = np.linspace(first, last, GRID)
     heights = np.zeros((n_states, GRID))
     for state in range(n_states):
         own = known[states[known] == state]
