@@ -300,19 +300,21 @@ class Schema:
         Continuous ones by their normal distribution or their rank in the fit, categories by their order.
         """
         shades = np.full((table.shape[0], len(columns)), 0.5)
-        coded = np.array([i in self.categories for i in columns.tolist()], bool)
-        for at in _slices(np.flatnonzero(~coded)):
+        # Frames are read in windows of neighbours, which rising columns leave once.
+        rising = np.argsort(columns)
+        coded = np.array([i in self.categories for i in columns[rising].tolist()], bool)
+        for at in _slices(rising[~coded]):
             own = columns[at]
             numbers = table.numbers(own)
             self._to_scores(numbers, own)
             with np.errstate(over="ignore"):
                 shades[:, at] = ndtr((numbers / self.size[own] - self.centre[own]) / self.spread[own])
-        for at in np.flatnonzero(coded):
-            categories = self.categories[int(columns[at])]
-            codes, _ = table.codes(columns[at], categories)
+        for place in rising[coded].tolist():
+            categories = self.categories[int(columns[place])]
+            codes, _ = table.codes(columns[place], categories)
             if categories.size > 1:
-                shades[:, at] = codes / (categories.size - 1)
-            shades[codes == categories.size, at] = np.nan
+                shades[:, place] = codes / (categories.size - 1)
+            shades[codes == categories.size, place] = np.nan
         return shades
 
     def types(self) -> list[str]:

@@ -82,7 +82,7 @@ class Run(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The best iterate of the best start, its objective at each iteration, that of all starts, and whether it settled."""
+    """The best iterate of the best start, its objective at each iteration, those of all starts, and if it settled."""
 
     state: State
     history: np.ndarray

@@ -3,11 +3,10 @@
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hicorex.bounds import Bounds
-from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, label_of, style_of
+from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, label_of, short, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,32 +43,44 @@ def bounds(model_or_bounds: Any, *, ax: Any = None) -> "Axes":
     if not isinstance(own, Bounds):
         check_is_fitted(own)
         own = own.bounds_
-    rows = ["lower bound"] + ["upper bound"] * (own.upper is not None)
-    ax = axes_or_new(ax, 6.4, 1.6 + 0.55 * len(rows))
+    found = [("lower bound", own.lower, own.lower_stderr), ("upper bound", own.upper, own.upper_stderr)]
+    rows = [(name, value, stderr or 0.0) for name, value, stderr in found if value is not None]
+    ax = axes_or_new(ax, 6.4, 1.4 + 0.6 * len(rows))
     added = layer_parts(own)
     ends = {1: 0.0, -1: 0.0}
     for k, width in enumerate(added):
         side = -1 if width < 0 else 1
-        label = f"{own.layers[k].name}: {_short(width)}"
+        label = f"{own.layers[k].name}: {short(width)}"
         ax.barh(0, width, 0.6, left=ends[side], color=style_of(k)[0], edgecolor="white", linewidth=0.5, label=label)
         ends[side] += width
-    _value(ax, own.lower, own.lower_stderr, 0, max(ends[1], 0))
     if own.upper is not None:
         ax.barh(1, own.upper, 0.6, color=GREY, alpha=0.45)
-        _value(ax, own.upper, own.upper_stderr, 1, max(own.upper, 0))
-        if own.upper_theorem is not None:
-            label = f"paper's upper bound: {_short(own.upper_theorem)}"
-            ax.plot([own.upper_theorem] * 2, [0.62, 1.38], color="black", linewidth=1, linestyle=":", label=label)
+    if own.upper_theorem is not None:
+        label = f"paper's upper bound: {short(own.upper_theorem)}"
+        ax.plot([own.upper_theorem] * 2, [0.62, 1.38], color="black", linewidth=1.2, linestyle=":", label=label)
+    for row, (_, value, stderr) in enumerate(rows):
+        ax.errorbar(value, row, xerr=stderr, fmt="|", color="black", markersize=12, capsize=3, linewidth=1)
     ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(rows)), rows)
+    # Beside the bars the numbers can be read however short a bar is.
+    ax.set_yticks(range(len(rows)), [f"{name}\n{short(value)} ± {short(stderr, 2)}" for name, value, stderr in rows])
     ax.set_ylim(-0.5, len(rows) - 0.5)
-    ax.margins(x=0.16)
     if ends[-1] == 0 and own.lower >= 0:
         ax.set_xlim(left=0)
     ax.set_xlabel("total correlation, nats")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=SMALL_SIZE, borderaxespad=0.2)
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda at: labels[at].startswith("paper"))
+    ax.legend(
+        [handles[at] for at in order],
+        [labels[at] for at in order],
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=3,
+        frameon=False,
+        fontsize=SMALL_SIZE,
+        borderaxespad=0.2,
+    )
     note = _note(own)
     if note:
         ax.annotate(
@@ -88,27 +99,14 @@ def layer_parts(own: Bounds) -> list[float]:
     return [*below, own.lower - sum(below)]
 
 
-def _value(ax: "Axes", value: float, stderr: float | None, row: int, end: float) -> None:
-    """Mark a value with its standard error, and write it behind the end of its bar."""
-    error = stderr if stderr is not None and np.isfinite(stderr) else 0.0
-    ax.errorbar(value, row, xerr=error, fmt="|", color="black", markersize=12, capsize=3, linewidth=1)
-    text = f"{_short(value)} ± {_short(error, 2)}"
-    ax.annotate(text, (max(end, value + error), row), (6, 0), textcoords="offset points", va="center", fontsize=9)
-
-
 def _note(own: Bounds) -> str:
     """What the bars do not show."""
     parts = []
     if own.upper is None:
         parts.append(f"no upper bound: {own.no_upper}")
+    if own.lower <= 0:
+        parts.append("nothing is explained: total correlation is never negative")
     left_out = [row.name for row in own.layers[own.depth :]]
     if left_out:
         parts.append(f"not counted, since nothing is added: {', '.join(left_out)}")
     return "\n".join(label_of(line, 90) for part in parts for line in textwrap.wrap(part, 90))
-
-
-def _short(x: float, digits: int = 4) -> str:
-    """A number as a person would write it."""
-    if abs(x) < 1e-9:
-        return "0"
-    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"

@@ -1,7 +1,7 @@
 """What all pictures share: axes, colours that colour-blind people tell apart, and names that fit."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +12,7 @@ from hicorex.results import printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
     from hicorex.corex import Corex
@@ -36,6 +37,11 @@ def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> "Axes":
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="compressed")[1]
+
+
+def figure_of(ax: "Axes") -> "Figure":
+    """The whole figure that axes belong to."""
+    return cast("Figure", ax.get_figure(root=True))
 
 
 def layer_of(model: "Explainer", layer: int) -> "Corex":
@@ -83,9 +89,16 @@ def edges_of(n: int, most: int) -> np.ndarray:
 
 def points_of(ax: "Axes") -> tuple[float, float]:
     """The width and the height of axes, in points."""
-    box = ax.get_window_extent()
-    scale = 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    box, scale = ax.get_window_extent(), 72 / figure_of(ax).dpi
     return box.width * scale, box.height * scale
+
+
+def count_ticks(axis: Any, most: int = 6) -> None:
+    """Write whole numbers on an axis, large ones in full."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most, integer=True))
+    axis.set_major_formatter("{x:,.0f}")
 
 
 def name_ticks(axis: Any, names: Iterable[str], positions: Iterable[float], size: float | None = None) -> None:
@@ -110,13 +123,16 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
     -------
     list of Annotation
     """
+    from matplotlib.patheffects import withStroke
+    from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-    figure = ax.get_figure(root=True)
-    figure.draw_without_rendering()  # so that the axes are where they will be  # type: ignore[union-attr]
-    inside, scale = ax.get_window_extent(), figure.dpi / 72  # type: ignore[union-attr]
+    figure = figure_of(ax)
+    figure.draw_without_rendering()  # so that the axes are where they will be
+    inside, scale = ax.get_window_extent(), figure.dpi / 72
     points = ax.transData.transform(np.column_stack([x, y])) if len(names) else np.empty((0, 2))
-    taken = [Bbox.from_bounds(px - 3 * scale, py - 3 * scale, 6 * scale, 6 * scale) for px, py in points]
+    taken = np.hstack([points - 3 * scale, points + 3 * scale])  # left, lower, right and upper ends
+    lines = [own.get_path().transformed(ax.transData) for own in ax.lines if own.get_linestyle() != "None"]
     placed = []
     for at, name in enumerate(names):
         text = ax.annotate(
@@ -124,27 +140,48 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
             (x[at], y[at]),
             xytext=(0, 0),
             textcoords="offset points",
+            va="bottom",
             fontsize=SMALL_SIZE,
             arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 3},
+            path_effects=[withStroke(linewidth=2, foreground="white")],
         )
-        own = text.get_window_extent()
-        for left, bottom in _offsets(own.width / scale, own.height / scale):
-            box = own.translated(left * scale, bottom * scale)
-            free = not any(box.overlaps(other) for other in taken)
-            if free and box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1:
-                text.set_position((left, bottom))
-                taken.append(box.padded(scale))
-                placed.append(text)
-                break
-        else:
+        own = Text.get_window_extent(text)  # without the line to its point
+        offsets = _offsets(own.width / scale, own.height / scale)
+        corner = points[at] + scale * offsets
+        boxes = np.hstack([corner, corner + np.array([own.width, own.height])])
+        within = np.all((boxes[:, :2] >= inside.min) & (boxes[:, 2:] <= inside.max), axis=1)
+        clash = np.all((boxes[:, None, :2] < taken[:, 2:]) & (boxes[:, None, 2:] > taken[:, :2]), axis=2).any(axis=1)
+        free = np.flatnonzero(within & ~clash).tolist()
+        if not free:
             text.remove()
+            continue
+        # Best where no line crosses it.
+        extents = (Bbox.from_extents(*boxes[i]) for i in free)
+        clear = (i for i, box in zip(free, extents, strict=True) if not _crossed(box, lines))
+        chosen = next(clear, free[0])
+        text.set_position(tuple(offsets[chosen]))
+        taken = np.vstack([taken, boxes[chosen] + scale * np.array([-1, -1, 1, 1])])
+        placed.append(text)
     return placed
 
 
-def _offsets(width: float, height: float) -> Iterable[tuple[float, float]]:
-    """Where the lower left corner of a label may be, in points from its own point, the nearest first."""
+def short(x: float, digits: int = 4) -> str:
+    """A number as a person would write it, rounding errors as 0."""
+    if abs(x) < 1e-9:
+        return "0"
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
+
+
+def _offsets(width: float, height: float) -> np.ndarray:
+    """Where the lower left corner of a label may be, in points from its own point, the nearest first, (n, 2)."""
+    found: list[tuple[float, float]] = []
     for away in range(5, 120, 7):
         for up in (away, -away - height):
-            yield from ((left, up) for left in (-width / 2, 0, -width))
-        yield from ((left, -height / 2) for left in (away, -width - away))
-        yield from ((left, up) for up in (away / 2, -away / 2 - height) for left in (away, -width - away))
+            found += [(left, up) for left in (-width / 2, 0, -width)]
+        found += [(left, -height / 2) for left in (away, -width - away)]
+        found += [(left, up) for up in (away / 2, -away / 2 - height) for left in (away, -width - away)]
+    return np.array(found)
+
+
+def _crossed(box: Any, lines: list) -> bool:
+    return any(line.intersects_bbox(box, filled=False) for line in lines)

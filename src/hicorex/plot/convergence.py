@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hicorex.plot.canvas import GREY, PALETTE, axes_or_new, layer_of
+from hicorex.plot.canvas import GREY, PALETTE, axes_or_new, count_ticks, layer_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes"
     """
     own = layer_of(model, layer)
     histories = getattr(own, "histories_", [own.history_])
-    kept = next(at for at, history in enumerate(histories) if np.array_equal(history, own.history_))
+    kept = next(at for at, history in enumerate(histories) if np.array_equal(history, own.history_, equal_nan=True))
     others = [history for at, history in enumerate(histories) if at != kept]
     ax = axes_or_new(ax)
     label = "other starts" if len(others) > 1 else "other start"
@@ -55,7 +55,7 @@ def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes"
     low, high = _view(histories)
     room = 0.05 * (high - low) or 0.05 * max(abs(high), 1)
     ax.set_ylim(low - room, high + room)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    count_ticks(ax.xaxis, 9)
     ax.set_xlabel("iteration")
     ax.set_ylabel("objective, nats")
     ax.legend(loc="lower right", frameon=False, reverse=True)
@@ -68,4 +68,5 @@ def _view(histories: list[np.ndarray]) -> tuple[float, float]:
     # The first two iterates do not have the rule's own structure yet.
     later = np.concatenate([history[2:] for history in histories])
     high, usual = values.max(), np.quantile(later if later.size else values, 0.25)
-    return max(values.min(), high - 4 * (high - usual)), high
+    # Where all starts agree there is more to see than rounding errors.
+    return max(values.min(), high - max(4 * (high - usual), 0.1 * abs(high))), high

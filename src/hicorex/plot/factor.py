@@ -10,7 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 from hicorex.columns import Columns
 from hicorex.exceptions import HicorexError
 from hicorex.graph import names_of, ranked_links
-from hicorex.plot.canvas import LEAST_SIZE, SMALL_SIZE, axes_or_new, label_of, name_ticks, points_of, style_of, thinned
+from hicorex.plot.canvas import (
+    LEAST_SIZE,
+    SMALL_SIZE,
+    axes_or_new,
+    label_of,
+    name_ticks,
+    points_of,
+    short,
+    style_of,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +32,7 @@ MOST_SAMPLES, GRID = 2000, 200
 # A strip has so many cells; the rarer values share the last one.
 MOST_VALUES = 12
 # The room between two rows, of which each has a height of 1.
-GAP = 0.25
+GAP = 0.32
 
 
 class Strip(NamedTuple):
@@ -98,7 +108,7 @@ def factor(model: "Explainer", name: str | int, X: Any = None, *, top: int = 8, 
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
     _name_states(ax, np.bincount(states, minlength=layer.n_states))
-    ax.set_title(f"{names[k][j]}, {layer.tcs_[j]:.3g} nats", loc="left", fontsize=10)
+    ax.set_title(f"{names[k][j]} explains {short(layer.tcs_[j])} nats", loc="left", fontsize=10)
     return ax
 
 
@@ -146,8 +156,10 @@ def _densities(numbers: np.ndarray, states: np.ndarray, n_states: int, weight: n
         return Densities(np.linspace(0, 1, GRID), np.zeros((n_states, GRID)))
     # Single values far out would leave no room for the others.
     low, high = np.quantile(numbers[known], [0.005, 0.995])
-    room = 0.1 * (high - low) or 1.0
-    grid = np.linspace(low - room, high + room, GRID)
+    room = 0.1 * (high - low) or max(1.0, 0.1 * abs(high))
+    least, most = numbers[known].min(), numbers[known].max()
+    first, last = (max(low - room, least), min(high + room, most)) if least < most else (low - room, high + room)
+    grid = np.linspace(first, last, GRID)
     heights = np.zeros((n_states, GRID))
     for state in range(n_states):
         own = known[states[known] == state]
@@ -184,7 +196,7 @@ def _draw_strip(ax: "Axes", row: Strip, top: float) -> None:
 def _cell(left: float, upper: float, width: float, height: float, shade: np.ndarray) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((left, upper), width, height, facecolor=tuple(shade), edgecolor="white", linewidth=0.8)
+    return Rectangle((left, upper), width, height, facecolor=tuple(shade), edgecolor="#dddddd", linewidth=0.5)
 
 
 def _fitting(value: str, share: float, room: float) -> str:
@@ -204,7 +216,7 @@ def _draw_densities(ax: "Axes", row: Densities, top: float) -> None:
             ax.plot(x, top + 1 - height, color=colour, linewidth=1.2)
     ax.plot([0, 1], [top + 1] * 2, color="black", linewidth=0.6)
     for at, side in ((0, "left"), (1, "right")):
-        ax.text(at, top + 1.02, f"{row.grid[-at]:.3g}", ha=side, va="top", size=6.5, color="#555555")
+        ax.text(at, top + 1.06, short(row.grid[-at], 3), ha=side, va="top", size=6.5, color="#555555")
 
 
 def _name_states(ax: "Axes", counts: np.ndarray) -> None:
@@ -212,7 +224,16 @@ def _name_states(ax: "Axes", counts: np.ndarray) -> None:
     from matplotlib.patches import Patch
 
     handles = [
-        Patch(facecolor=style_of(state)[0], label=f"state {state}: {count:,} sample{'' if count == 1 else 's'}")
-        for state, count in enumerate(counts)
+        Patch(facecolor=style_of(state)[0], label=f"state {state}: {count:,}") for state, count in enumerate(counts)
     ]
-    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), ncols=3, frameon=False, fontsize=SMALL_SIZE)
+    columns = max(1, min(5, int(points_of(ax)[0] / 80)))
+    ax.legend(
+        handles=handles,
+        title="samples by state",
+        loc="upper right",
+        bbox_to_anchor=(1, 0),
+        ncols=columns,
+        frameon=False,
+        fontsize=SMALL_SIZE,
+        title_fontsize=SMALL_SIZE,
+    )

@@ -10,7 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
-from hicorex.plot.canvas import PALETTE, axes_or_new, edges_of, label_of, name_ticks, place_labels, points_of, thinned
+from hicorex.plot.canvas import (
+    PALETTE,
+    axes_or_new,
+    count_ticks,
+    edges_of,
+    label_of,
+    name_ticks,
+    place_labels,
+    points_of,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,6 +126,8 @@ def draw_pointwise(
         locator = AutoDateLocator()
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    elif index is None:
+        count_ticks(ax.xaxis, 9)
     elif where.kind == "names":
         _name_samples(ax, where)
     if beside is not None:
@@ -164,8 +176,6 @@ def _index(index: Any, n_samples: int) -> Index:
     if index is None:
         return Index(count.astype(float), count, "numbers", "sample")
     title = label_of(getattr(index, "name", None) or "", 40)
-    if hasattr(index, "to_timestamp"):  # periods of pandas
-        index = index.to_timestamp()
     entries = np.asarray(index)
     if entries.shape != (n_samples,):
         raise HicorexError(f"index has shape {entries.shape} for {n_samples} samples; give one entry a sample.")
@@ -184,6 +194,8 @@ def _dates(entries: np.ndarray) -> np.ndarray | None:
     """Entries as datetime64 (n_samples,), None if they are not all dates."""
     if entries.dtype.kind == "M":
         return entries
+    if all(hasattr(entry, "to_timestamp") for entry in entries):  # periods of pandas
+        entries = np.array([entry.to_timestamp() for entry in entries], object)
     if all(isinstance(entry, date) for entry in entries):
         # Times of a zone are shown as their clocks show them.
         plain = [entry.replace(tzinfo=None) if getattr(entry, "tzinfo", None) else entry for entry in entries]

@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from hicorex.columns import Columns
-from hicorex.plot.canvas import CONTRASTS, GREY, column_order, thinned
+from hicorex.plot.canvas import CONTRASTS, GREY, column_order, count_ticks, figure_of, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # An image has no more rows, nor columns, than this.
 MOST_CELLS = 1000
+# How far the darkest colours are left out, since they would make a table of two values too dark to see.
+SOFTER = 0.2
 
 
 def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
@@ -51,8 +53,10 @@ def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
     shape = (_num_samples(X), model._stack[0].n_features_in_)
     if ax is None:
         import matplotlib.pyplot as plt
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        ax = tuple(plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharey=True)[1])
+        layout = ConstrainedLayoutEngine(w_pad=0.1)
+        ax = tuple(plt.subplots(1, 2, figsize=(8, 4), layout=layout, sharey=True)[1])
     single = not isinstance(ax, Sequence | np.ndarray)
     pair = (None, ax) if single else tuple(ax)
     for own, picture, title in zip(pair, (before, after), ("as given", "sorted by factor"), strict=True):
@@ -64,9 +68,7 @@ def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
     return ax if single else pair
 
 
-def sorted_image(
-    model: "Explainer", X: Any, labels: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def sorted_image(model: "Explainer", X: Any, labels: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A table as numbers from 0, low, to 1, high, before and after sorting, NaN where values are missing.
 
     Parameters
@@ -104,18 +106,21 @@ def _draw(ax: "Axes", picture: np.ndarray, shape: tuple[int, int]) -> None:
     ax.imshow(
         np.ma.masked_invalid(picture),
         cmap=matplotlib.colormaps[CONTRASTS].with_extremes(bad=GREY),
-        vmin=0,
-        vmax=1,
+        vmin=-SOFTER,
+        vmax=1 + SOFTER,
         aspect="auto",
         interpolation="nearest",
         extent=(0, n_columns, n_samples, 0),
     )
+    count_ticks(ax.xaxis, 5)
+    count_ticks(ax.yaxis)
     ax.set_xlabel("variables")
 
 
 def _explain(ax: "Axes", beside: tuple, missing: bool) -> None:
     """Say what the colours mean."""
-    bar = ax.get_figure().colorbar(ax.images[-1], ax=list(beside), pad=0.02)  # type: ignore[union-attr]
+    bar = figure_of(ax).colorbar(ax.images[-1], ax=list(beside), pad=0.02)
+    bar.ax.set_ylim(0, 1)
     bar.set_ticks([0, 1], labels=["low", "high"])
     if missing:
         bar.set_label("grey: missing")

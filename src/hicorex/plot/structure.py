@@ -11,6 +11,8 @@ from hicorex.plot.canvas import (
     axes_or_new,
     column_order,
     edges_of,
+    figure_of,
+    label_of,
     layer_of,
     name_ticks,
     points_of,
@@ -59,12 +61,12 @@ def structure(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes":
     n, m = own.alpha_.shape
     order = column_order(own)
     alpha = np.maximum.reduceat(own.alpha_[order].T, edges_of(n, MOST_COLUMNS), axis=1)
-    ax = axes_or_new(ax, width=float(np.clip(2.5 + 0.13 * n, 6.4, 9)), height=float(np.clip(1.8 + 0.25 * m, 2.4, 6)))
+    names = [label_of(below[i]) for i in order] if n <= MOST_NAMES else []
+    height = np.clip(1.2 + 0.25 * m, 2, 5) + 0.08 * max(map(len, names), default=0)
+    ax = axes_or_new(ax, float(np.clip(2.5 + 0.13 * n, 6.4, 9)), float(height))
     extent = (-0.5, n - 0.5, m - 0.5, -0.5)
-    image = ax.imshow(
-        alpha, cmap=AMOUNTS, vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=extent
-    )
-    bar = ax.get_figure().colorbar(image, ax=ax, pad=0.02)  # type: ignore[union-attr]
+    image = ax.imshow(alpha, cmap=AMOUNTS, vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=extent)
+    bar = figure_of(ax).colorbar(image, ax=ax, pad=0.02)
     bar.set_label("alpha")
     # With so many factors the lines would hide what they divide.
     sizes = np.bincount(own.clusters_ + 1, minlength=m + 1)
@@ -74,18 +76,11 @@ def structure(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes":
                 ax.axvline(end - 0.5, color="white", linewidth=0.8, alpha=0.8)
     rows = thinned(m, MOST_ROWS)
     name_ticks(ax.yaxis, [factors[j] for j in rows], rows, float(np.clip(0.8 * points_of(ax)[1] / rows.size, 5, 9)))
-    _name_columns(ax, [below[i] for i in order])
+    size = min(9, 0.85 * points_of(ax)[0] / n)
+    ax.set_xticks([])
+    if names and size >= LEAST_SIZE:
+        ax.set_xticks(range(n), names, fontsize=size, rotation=90)
     what = "variable" if layer == 1 else "factor"
-    apart = f"; the last {sizes[0]:,} belong to none" if sizes[0] else ""
+    apart = f"; {sizes[0]:,} without a significant link at the end" if sizes[0] else ""
     ax.set_xlabel(f"{n:,} {what}{'' if n == 1 else 's'} by factor and weight{apart}")
     return ax
-
-
-def _name_columns(ax: "Axes", names: list[str]) -> None:
-    """Name the columns where there is room for it."""
-    size = min(9, 0.85 * points_of(ax)[0] / len(names))
-    if len(names) > MOST_NAMES or size < LEAST_SIZE:
-        ax.set_xticks([])
-        return
-    name_ticks(ax.xaxis, names, range(len(names)), size)
-    ax.tick_params(axis="x", rotation=90)
