@@ -33,7 +33,10 @@ def test_a_file_gives_each_column_of_few_values(tmp_path):
     """The names are found in whichever column holds them; those of companies are no groups."""
     file = tmp_path / "sectors.csv"
     rows = ["id,ticker,company,sector,exchange"]
-    rows += [f"{i},{name},Company {i},{'energy' if i < 3 else 'tech'},{'N' if i % 2 else 'Q'}" for i, name in enumerate(NAMES)]
+    rows += [
+        f"{i},{name},Company {i},{'energy' if i < 3 else 'tech'},{'N' if i % 2 else 'Q'}"
+        for i, name in enumerate(NAMES)
+    ]
     file.write_text("\n".join([*rows, "99,unknown,Company,tech,N"]))
     found = groupings_of(NAMES, file)
     assert [one.title for one in found] == ["sector", "exchange"]

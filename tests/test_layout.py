@@ -104,14 +104,16 @@ def test_the_same_graph_has_the_same_layout(learned):
 def test_odd_graphs(levels, links):
     layout = arrange(graph(levels, links))
     assert np.all((layout.place >= 0) & (layout.place < 1))
-    assert np.all(np.isfinite(layout.polar())) and np.all(np.isfinite(layout.layered()))
+    assert np.all(np.isfinite([*layout.polar(), *layout.layered()]))
 
 
 def test_thousands_of_nodes_take_seconds():
     rng = np.random.default_rng(0)
     factors = [f"f{j}" for j in range(300)]
     variables = [f"v{i}" for i in range(20_000)]
-    links = [(v, factors[j], w) for v in variables for j, w in zip(rng.integers(300, size=3), rng.random(3), strict=True)]
+    links = [
+        (v, factors[j], w) for v in variables for j, w in zip(rng.integers(300, size=3), rng.random(3), strict=True)
+    ]
     big = graph([variables, factors, ["t"]], [*links, *((f, "t", 1.0) for f in factors)])
     begun = time.process_time()
     layout = arrange(big)

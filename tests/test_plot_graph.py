@@ -46,7 +46,7 @@ def links_of(ax):
 
 
 def discs_of(ax):
-    return [c for c in ax.collections if isinstance(c, PathCollection) and to_hex(c.get_facecolor()[0]) == DISC][0]
+    return next(c for c in ax.collections if isinstance(c, PathCollection) and to_hex(c.get_facecolor()[0]) == DISC)
 
 
 def overlaps(ax, texts):
@@ -124,8 +124,10 @@ def test_groups_colour_variables_and_their_links(model):
     (variables,) = [c for c in ax.collections if isinstance(c, PathCollection) and c is not discs_of(ax)]
     found = [to_hex(colour) for colour in variables.get_facecolor()]
     assert found == [expected.get(groups.get(node.name), GREY) for node in nodes]
-    legend = {text.get_text(): to_hex(line.get_color()) for text, line in zip(
-        ax.get_legend().get_texts(), ax.get_legend().get_lines(), strict=True)}
+    legend = {
+        text.get_text(): to_hex(line.get_color())
+        for text, line in zip(ax.get_legend().get_texts(), ax.get_legend().get_lines(), strict=True)
+    }
     assert legend == {
         f"even ({found.count(PALETTE[0])})": PALETTE[0],
         f"odd ({found.count(PALETTE[1])})": PALETTE[1],
@@ -156,7 +158,8 @@ def test_four_hundred_names_can_be_read():
     page = ax.get_figure().bbox
     for text in written:
         box = text.get_window_extent()
-        assert box.x0 > page.x0 and box.x1 < page.x1 and box.y0 > page.y0 and box.y1 < page.y1
+        assert page.x0 < box.x0 < box.x1 < page.x1
+        assert page.y0 < box.y0 < box.y1 < page.y1
     legend = ax.get_legend().get_window_extent()
     assert legend.x1 <= page.x1
     assert not any(legend.overlaps(text.get_window_extent()) for text in written)

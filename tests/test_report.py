@@ -1,4 +1,4 @@
-"""The report: one file with the model's own numbers, and a page that works in a real browser whatever names it holds."""
+"""The report: one file with the model's own numbers, and a page that works in a browser whatever names it holds."""
 
 import json
 import re
@@ -64,7 +64,9 @@ def hostile_page(tmp_path_factory):
 
 def data_of(path):
     """What the page draws from."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"))[1])
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"))[1]
+    )
 
 
 class Elements(HTMLParser):
@@ -153,7 +155,9 @@ def test_means_are_told_of_continuous_variables(tmp_path):
 def test_surprising_samples_are_named_with_the_factors_that_say_so(tree, tree_page):
     model, frame, _ = tree
     surprise = model.surprise(frame)
-    rows = re.search(r'<table id="surprising".*?<tbody>(.*?)</tbody>', tree_page.read_text(), re.DOTALL)[1].split("</tr>")
+    rows = re.search(r'<table id="surprising".*?<tbody>(.*?)</tbody>', tree_page.read_text(), re.DOTALL)[1].split(
+        "</tr>"
+    )
     expected = frame.index[np.argsort(-np.abs(surprise.samples), kind="stable")[:SURPRISING]]
     assert [re.search("<td>(.*?)</td>", row)[1] for row in rows[:-1]] == list(expected)
     assert frame.index[17] in expected
@@ -186,7 +190,8 @@ def test_nothing_is_loaded_from_anywhere(page, request):
     assert [tag for tag, _ in elements].count("script") == 2
     assert not {"iframe", "object", "embed", "base", "form"} & {tag for tag, _ in elements}
     assert not re.search(r"@import|url\((?!#)", text)
-    assert [a["content"] for t, a in elements if t == "meta" and "http-equiv" in a][0].startswith("default-src 'none'")
+    policy = next(own["content"] for tag, own in elements if tag == "meta" and "http-equiv" in own)
+    assert policy.startswith("default-src 'none'")
 
 
 def test_the_same_model_gives_the_same_page(tree, tree_page, tmp_path):
@@ -211,7 +216,9 @@ def test_the_samples_of_the_fit_are_known_until_the_model_is_saved(tree, tmp_pat
     assert "made without samples" in (tmp_path / "alone.html").read_text()
 
 
-@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize(
+    "make", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "pyarrow"]
+)
 def test_any_kind_of_frame(make, tree, tmp_path):
     _, frame, groups = tree
     table = make(frame.reset_index(drop=True))
@@ -326,7 +333,8 @@ def test_a_page_loads_and_draws(visit, tree_page):
     colours = page.evaluate(
         "() => { const c = document.getElementById('map');"
         "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
-        "const s = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] == 255) s.add([d[i], d[i+1], d[i+2]].join());"
+        "const s = new Set();"
+        "for (let i = 0; i < d.length; i += 4) if (d[i + 3] == 255) s.add([d[i], d[i + 1], d[i + 2]].join());"
         "return [...s]; }"
     )
     assert {"51,34,136", "204,102,119", "17,119,51"} <= set(colours)  # variables of three groups

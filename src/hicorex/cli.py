@@ -344,7 +344,8 @@ def report(
         )
     groupings = groupings_of(names_of(fitted)[0], groups)
     if data is not None:
-        samples = Samples(table.frame, *fitted._states_and_log_z(table.frame), table.row_names, table.row_title)
+        states, log_z = fitted._states_and_log_z(table.frame)
+        samples = Samples(table.frame, states, log_z, table.row_names, table.row_title)
     write_report(out, fitted, samples, groupings, title or stem(data or model))
     print(f"The report is in {out}; open it in a browser.")
 

@@ -204,7 +204,10 @@ class Explainer(TransformerMixin, BaseEstimator):
         groupings = groupings_of(names_of(self)[0], groups)
         if X is None and getattr(self, "_training", None) is not None:
             X = self._training[0]
-        samples = None if X is None else named_samples(X, *self._states_and_log_z(X), row_names)
+        samples = None
+        if X is not None:
+            states, log_z = self._states_and_log_z(X)
+            samples = named_samples(X, states, log_z, row_names)
         write_report(path, self, samples, groupings, title)
 
     def _html_repr(self) -> str:

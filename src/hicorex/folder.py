@@ -36,6 +36,7 @@ NAMES = (
     "report.html",
 )
 
+
 def write_folder(
     folder: Any,
     model: "Explainer",
@@ -107,6 +108,4 @@ def write_results(
     parquet.write_table(labels, folder / "labels.parquet")
     (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
     (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
-    write_report(
-        folder / "report.html", model, Samples(X, states, log_z, row_names, row_title), groupings, title
-    )
+    write_report(folder / "report.html", model, Samples(X, states, log_z, row_names, row_title), groupings, title)

@@ -1,6 +1,5 @@
 """Where the nodes of a graph go: variables in one row or ring, each factor over those that belong to it most."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +38,7 @@ class Layout(NamedTuple):
         return self.place / max(self.place.max(initial=0), 1e-9), self.level / max(self.level.max(initial=0), 1)
 
 
-def arrange(graph: Graph, groups: Sequence[int] | None = None) -> Layout:
+def arrange(graph: Graph, groups: Any = None) -> Layout:
     """A layout in which the strongest links do not cross, the same for the same graph.
 
     Factors that share variables become neighbours; the variables of a factor are in the order of their groups,
@@ -48,7 +47,7 @@ def arrange(graph: Graph, groups: Sequence[int] | None = None) -> Layout:
     Parameters
     ----------
     graph : Graph
-    groups : sequence of int, default=None
+    groups : array-like of int of shape (n_nodes,), default=None
         The number of each node's group.
     """
     n = len(graph.nodes)

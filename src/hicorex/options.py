@@ -29,7 +29,9 @@ Missing = Annotated[
 RowNames = Annotated[str | None, typer.Option("--row-names", help="The column with the names of the rows.")]
 Groups = Annotated[
     Path | None,
-    typer.Option("--groups", help="A CSV file with the names of the columns and their groups, to colour the report by."),
+    typer.Option(
+        "--groups", help="A CSV file with the names of the columns and their groups, to colour the report by."
+    ),
 ]
 Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a text file; found out by default.")]
 Decimal = Annotated[str | None, typer.Option(help="The decimal point of a text file, . or ,; found out by default.")]

@@ -12,7 +12,7 @@ from hicorex.exceptions import HicorexError
 from hicorex.graph import Graph, graph_of, names_of
 from hicorex.groups import Grouping, groupings_of
 from hicorex.layout import Layout, arrange
-from hicorex.plot.canvas import GREY, MARKERS, axes_or_new, label_of, style_of
+from hicorex.plot.canvas import MARKERS, axes_or_new, figure_of, label_of, points_of, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,8 +118,8 @@ class View(NamedTuple):
 
 def _set_view(ax: "Axes", longest: int, n_slots: float, radial: bool) -> View:
     """Limits of the axes that leave room for names of so many signs, as large as they can be."""
-    ax.get_figure().draw_without_rendering()  # the layout of the figure settles how large the axes are
-    width, height = ax.get_figure().dpi_scale_trans.inverted().transform(ax.bbox.size) * 72
+    figure_of(ax).draw_without_rendering()  # the layout of the figure settles how large the axes are
+    width, height = points_of(ax)
     signs = SIGN * (longest + 1.5)
     if radial:
         half = min(width, height) / 2
@@ -155,7 +155,7 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
     home = places.home[below] == above
     ax.add_collection(
         LineCollection(
-            np.stack([x, y], axis=2),
+            list(np.stack([x, y], axis=2)),
             linewidths=np.maximum(WIDEST * unit * weight / weight.max(), THINNEST),
             colors=[style_of(number[i])[0] for i in below],
             alpha=np.where(home, 0.65, 0.3),

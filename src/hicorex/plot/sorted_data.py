@@ -99,15 +99,26 @@ def sorted_image(model: "Explainer", X: Any, labels: np.ndarray | None = None) -
     return picture(some_rows, some_columns), picture(rows[some_rows], columns[some_columns])
 
 
-def _draw(ax: "Axes", picture: np.ndarray, shape: tuple[int, int]) -> None:
-    import matplotlib
+def coloured(picture: np.ndarray) -> np.ndarray:
+    """Numbers from 0 to 1 as colours from low to high, grey where they are missing, (rows, columns, 4)."""
+    return _scale().to_rgba(np.ma.masked_invalid(picture))
 
+
+def _scale() -> Any:
+    """From numbers to colours."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    return ScalarMappable(Normalize(-SOFTER, 1 + SOFTER), colormaps[CONTRASTS].with_extremes(bad=GREY))
+
+
+def _draw(ax: "Axes", picture: np.ndarray, shape: tuple[int, int]) -> None:
     n_samples, n_columns = shape
     ax.imshow(
         np.ma.masked_invalid(picture),
-        cmap=matplotlib.colormaps[CONTRASTS].with_extremes(bad=GREY),
-        vmin=-SOFTER,
-        vmax=1 + SOFTER,
+        cmap=_scale().cmap,
+        norm=_scale().norm,
         aspect="auto",
         interpolation="nearest",
         extent=(0, n_columns, n_samples, 0),

@@ -11,6 +11,7 @@ from hicorex.exceptions import HicorexError
 from hicorex.graph import Graph, graph_of, names_of, weights_of
 from hicorex.groups import Grouping
 from hicorex.layout import arrange
+from hicorex.plot.canvas import thinned
 from hicorex.results import printable, shortened
 
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
             for i in _largest(weights[:, j], PROFILED).tolist():
                 node = drawn.variables.get(i) if k == 1 else drawn.factors.get(names[k - 1][i])
                 if node is not None and weights[i, j] > 0:
-                    column = values[i] if k == 1 else (samples.states[rows, before + i], STATES)
-                    profile[node] = [_mostly(*column, states[rows] == state) for state in range(layer.n_states)]
+                    column, known = values[i] if k == 1 else (samples.states[rows, before + i], STATES)
+                    profile[node] = [_mostly(column, known, states[rows] == s) for s in range(layer.n_states)]
             details[drawn.factors[name]] = {
                 "counts": [rows.size for rows in own],
                 "typical": [[samples.name(i) for i in rows[_largest(log_z[rows], EXAMPLES)]] for rows in own],
@@ -214,11 +215,6 @@ def _mostly(values: np.ndarray, categories: Any, own: np.ndarray) -> str:
     if not counts.sum():
         return ""
     return f"{shown(categories[counts.argmax()])} ({counts.max() / counts.sum():.0%})"
-
-
-def thinned(n: int, most: int) -> np.ndarray:
-    """The indices of at most so many of n things, evenly spaced."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
 def _largest(values: np.ndarray, most: int) -> np.ndarray:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.plot.canvas import AMOUNTS, GREY, PALETTE
+from hicorex.plot.canvas import PALETTE
+from hicorex.plot.sorted_data import coloured
 
 # A colour that no picture uses: what has it takes that of the page's text.
 INK = "#010203"
-STYLE = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 9,
@@ -49,14 +50,16 @@ def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: flo
     text = text.replace("<svg", f'<svg class="figure" role="img" aria-label="{escape(title)}"', 1)
     for i, colour in enumerate(PALETTE):
         text = text.replace(colour, f"var(--c{i})")
+    text = text.replace("stroke: #ffffff", "stroke: var(--paper)")
     return text.replace(INK, "currentColor").replace("#000000", "currentColor")
 
 
 def inline_png(image: np.ndarray, title: str) -> str:
-    """Numbers from 0 to 1 as an image element; what is not a number is grey."""
-    from matplotlib import colormaps
+    """A table as of ``sorted_image`` as an image element, in the colours of ``sorted_data``."""
     from matplotlib.image import imsave
 
     file = BytesIO()
-    imsave(file, colormaps[AMOUNTS].with_extremes(bad=GREY)(np.ma.masked_invalid(image)), format="png")
-    return f'<img class="pixels" alt="{escape(title)}" src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
+    imsave(file, coloured(image), format="png")
+    return (
+        f'<img class="pixels" alt="{escape(title)}" src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
+    )

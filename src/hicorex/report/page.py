@@ -3,27 +3,18 @@
 import base64
 import hashlib
 import json
-import platform
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import hicorex
-
 from hicorex.groups import Grouping
-from hicorex.plot import bounds as draw_bounds
-from hicorex.plot import convergence as draw_convergence
 from hicorex.plot.canvas import PALETTE
-from hicorex.plot.pointwise import draw_pointwise
-from hicorex.plot.sorted_data import sorted_image
-from hicorex.report.contents import Map, Samples, details_of, map_of, shown, surprising_samples
-from hicorex.report.figures import inline_png, inline_svg
-from hicorex.results import NOTHING, count, description, explains, heading, how_much, nats
+from hicorex.report import sections
+from hicorex.report.contents import Samples, details_of, map_of, shown
+from hicorex.results import description
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -39,10 +30,10 @@ SECTIONS = {
 }
 # The palette of the pictures, brighter, for a dark page.
 DARK_PALETTE = ("#9d8df1", "#e58a98", "#4fb874", "#ddcc77", "#88ccee", "#d0609a", "#5cc9b5", "#b9b94f", "#d07ac4")
-DARK = "--ink: #e8e8e6; --paper: #16181c; --soft: #22252b; --line: #3a3e46; --muted: #9a9a98; --accent: #7db8f5; color-scheme: dark;"
-# Factors that the table lists, variables that lead each of them, and factors that the summary names.
-MOST_ROWS, LEADING, NAMED = 1000, 6, 5
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
+DARK = (
+    "--ink: #e8e8e6; --paper: #16181c; --soft: #22252b; --line: #3a3e46; --muted: #9a9a98; --accent: #7db8f5; "
+    "color-scheme: dark;"
+)
 
 
 def page_of(model: "Explainer", samples: Samples | None, groupings: Sequence[Grouping], title: str) -> str:
@@ -52,7 +43,9 @@ def page_of(model: "Explainer", samples: Samples | None, groupings: Sequence[Gro
     script = _resource("page.js")
     data = {
         "map": drawn.payload,
-        "factors": {drawn.factors[row["factor"]]: _facts(row) for row in told["factors"] if row["factor"] in drawn.factors},
+        "factors": {
+            drawn.factors[row["factor"]]: _facts(row) for row in told["factors"] if row["factor"] in drawn.factors
+        },
         "details": details_of(model, samples, drawn),
     }
     return Template(_resource("page.html")).substitute(
@@ -62,13 +55,13 @@ def page_of(model: "Explainer", samples: Samples | None, groupings: Sequence[Gro
         script=script,
         script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
         navigation="".join(f'<a href="#{id}">{name}</a>' for id, name in SECTIONS.items()),
-        summary=_summary(told, drawn.factors),
-        map_note=_map_note(drawn, told),
-        factors=_factors(told, drawn.factors),
-        explained=_explained(model, told),
-        samples=_samples(model, samples, drawn.factors),
-        convergence=_convergence(model),
-        made=_made(model, told),
+        summary=sections.summary(told, drawn.factors),
+        map_note=sections.map_note(drawn, told),
+        factors=sections.factors(told, drawn.factors),
+        explained=sections.explained(model, told),
+        samples=sections.samples(model, samples, drawn.factors),
+        convergence=sections.convergence(model),
+        made=sections.made(model, told),
         data=_json(data),
     )
 
@@ -100,184 +93,3 @@ def _json(data: Any) -> str:
 def _facts(row: dict[str, Any]) -> dict[str, Any]:
     """What the panel says of a factor."""
     return {key: row[key] for key in ("layer", "states", "explains", "contribution", "contribution_stderr")}
-
-
-def _number(x: float | None) -> str:
-    """A cell of a table that sorts by the whole number."""
-    return f'<td class="number" data-value="{-np.inf if x is None else x!r}">{nats(x)}</td>'
-
-
-def _factor(name: str, nodes: dict[str, int]) -> str:
-    """The name of a factor, which opens its panel if the map has it."""
-    if name not in nodes:
-        return escape(name)
-    return f'<button type="button" class="link" data-factor="{nodes[name]}">{escape(name)}</button>'
-
-
-def _summary(told: dict[str, Any], nodes: dict[str, int]) -> str:
-    """What was found in words, with the factors that explain most."""
-    paragraphs = [heading(told), how_much(told) if explains(told) else NOTHING]
-    pieces = [f"<p>{escape(text)}</p>" for text in paragraphs]
-    first = [row for row in told["factors"] if row["layer"] == 1 and row["explains"]]
-    if first and explains(told):
-        pieces.append("<p>The factors that explain most:</p><ul>")
-        for row in first[:NAMED]:
-            leading = ", ".join(shown(name) for name in row["top_variables"][:LEADING])
-            members = count(row["n_variables"], "variable") if row["n_variables"] else "no significant link"
-            pieces.append(
-                f"<li>{_factor(row['factor'], nodes)} explains {nats(row['explains'])} nats ({members}): "
-                f"{escape(leading)}</li>"
-            )
-        pieces.append("</ul>")
-    loose = told["unassigned"]
-    if loose:
-        names = ", ".join(shown(name) for name in loose[:LEADING]) + (", \u2026" if len(loose) > LEADING else "")
-        pieces.append(f"<p>{count(len(loose), 'variable')} without a significant link to a factor: {escape(names)}</p>")
-    return "".join(pieces)
-
-
-def _map_note(drawn: Map, told: dict[str, Any]) -> str:
-    text = (
-        "Variables are on the outside, each factor next to those that belong to it most. The width of a link is alpha "
-        "\u00d7 mutual information; the size of a factor is what it explains. Click a factor or a variable for details; "
-        "drag to move, use the buttons or Ctrl and the wheel to zoom."
-    )
-    left_out = drawn.n_links - len(drawn.payload["below"])
-    missing = told["n_variables"] - len(drawn.variables)
-    if left_out:
-        text += f" Of {count(drawn.n_links, 'link')}, the {len(drawn.payload['below']):,} strongest are shown."
-    if missing:
-        text += f" {count(missing, 'variable')} without {'such ' if left_out else ''}a link {'is' if missing == 1 else 'are'} left out."
-    return escape(text)
-
-
-def _factors(told: dict[str, Any], nodes: dict[str, int]) -> str:
-    """The table of factors."""
-    heads = {"factor": "", "layer": "n", "states": "n", "explains": "n", "adds": "n", "std. error": "n", "variables": "n"}
-    cells = "".join(
-        f'<th scope="col"{" class=number data-number" if kind else ""}><button type="button">{name}</button></th>'
-        for name, kind in heads.items()
-    )
-    rows = []
-    for row in told["factors"][:MOST_ROWS]:
-        leading = ", ".join(shown(name) for name in row["top_variables"][:LEADING])
-        rows.append(
-            f"<tr><td>{_factor(row['factor'], nodes)}</td>"
-            + "".join(f'<td class="number">{row[key]}</td>' for key in ("layer", "states"))
-            + "".join(_number(row[key]) for key in ("explains", "contribution", "contribution_stderr"))
-            + f'<td class="number">{row["n_variables"]}</td><td>{escape(leading)}</td></tr>'
-        )
-    n = len(told["factors"])
-    shown_of = f"{min(n, MOST_ROWS)} of {count(n, 'factor')}"
-    return (
-        '<p class="note">In nats: what a factor explains by itself, and what it adds to the lower bound beside the '
-        "others, with its standard error.</p>"
-        '<p><label>Filter <input type="search" id="filter" placeholder="words"></label> '
-        f'<span id="factors-shown" role="status">{shown_of}</span></p>'
-        f'<div class="tall scroll"><table id="factors" class="sortable"><thead><tr>{cells}'
-        f'<th scope="col">led by</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
-
-
-def _explained(model: "Explainer", told: dict[str, Any]) -> str:
-    """The bounds as a picture and by layer."""
-    picture = inline_svg(lambda ax: draw_bounds(model, ax=ax), "Bounds on the total correlation", 7.5, 2.6)
-    heads = ("layer", "factors", "adds to the bound", "std. error", "bound up to here", "objective")
-    keys = ("contribution", "contribution_stderr", "lower", "objective")
-    rows = "".join(
-        f'<tr><td>{row["name"]}</td><td class="number">{row["n_factors"]}</td>'
-        + "".join(_number(row[key]) for key in keys)
-        + "</tr>"
-        for row in told["bounds"]["layers"]
-    )
-    bounds = told["bounds"]
-    entropy = ""
-    if bounds["entropy_lower"] is not None:
-        entropy = (
-            f"<p>The entropy of the table is between {nats(bounds['entropy_lower'])} and "
-            f"{nats(bounds['entropy_upper'])} nats.</p>"
-        )
-    head = "".join(f'<th scope="col"{" class=number" if i else ""}>{name}</th>' for i, name in enumerate(heads))
-    return (
-        "<p>What the layers explain adds up to a lower bound on the total correlation; the whiskers are one standard "
-        "error. An upper bound, where there is one, tells how much can be left at most.</p>"
-        f"{_figure(picture)}{entropy}"
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-    )
-
-
-def _samples(model: "Explainer", samples: Samples | None, nodes: dict[str, int]) -> str:
-    """Point-wise total correlation, the surprising samples and why, and the sorted table as a picture."""
-    if samples is None:
-        return '<p class="note">The report was made without samples: give them to see which are surprising.</p>'
-    total = samples.log_z.sum(axis=1)
-    surprise = model._surprise(samples.log_z).samples
-    picture = inline_svg(
-        lambda ax: draw_pointwise(total, surprise, index=samples.row_names, ax=ax), "Point-wise total correlation", 9, 3.2
-    )
-    rows = []
-    for own in surprising_samples(model, samples):
-        reasons = ", ".join(f"{_factor(why.factor, nodes)} ({why.deviation:+.1f})" for why in own.reasons)
-        rows.append(
-            f"<tr><td>{escape(own.name)}</td>{_number(own.total_correlation)}"
-            f'<td class="number" data-value="{own.surprise!r}">{own.surprise:+.1f}</td><td>{reasons}</td></tr>'
-        )
-    heads = {shown(samples.row_title): "", "total correlation": "n", "surprise": "n"}
-    head = "".join(
-        f'<th scope="col"{" class=number data-number" if kind else ""}><button type="button">{escape(name)}</button></th>'
-        for name, kind in heads.items()
-    )
-    before, after = sorted_image(model, samples.X, samples.states)
-    return (
-        "<p>How much of each sample the factors explain, its point-wise total correlation. Far below what is usual, a "
-        "sample breaks the dependence that the model has learned; far above, it follows it unusually strongly.</p>"
-        f"{_figure(picture)}"
-        "<h3>The most surprising samples</h3>"
-        '<p class="note">Surprise is in standard deviations from the mean of the fit; in parentheses, that of each '
-        "factor which says so most.</p>"
-        f'<div class="tall scroll"><table id="surprising" class="sortable"><thead><tr>{head}'
-        f'<th scope="col">factors that say so</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-        "<h3>The table, sorted</h3>"
-        '<p class="note">Rows are samples, columns variables; from low (dark) to high (bright), grey where values are '
-        "missing.</p>"
-        f'<div class="pair">{_figure(inline_png(before, "The table as it came"), "As it came")}'
-        f"{_figure(inline_png(after, 'The table sorted by factors'), 'Rows sorted by the states of the factors, columns by factor')}"
-        "</div>"
-    )
-
-
-def _convergence(model: "Explainer") -> str:
-    """The objective at each iteration, layer by layer."""
-    pieces = []
-    for k in range(1, len(model._stack) + 1):
-        title = f"Objective of layer {k} by iteration"
-        picture = inline_svg(lambda ax, k=k: draw_convergence(model, layer=k, ax=ax), title, 4.5, 2.8)
-        pieces.append(_figure(picture, f"Layer {k}"))
-    return f'<div class="pair">{"".join(pieces)}</div>'
-
-
-def _made(model: "Explainer", told: dict[str, Any]) -> str:
-    """Parameters and versions."""
-    parameters = {name: value for name, value in model.get_params().items() if name != "marginals"}
-    kinds = model._stack[0]._schema.kinds
-    parameters["marginals"] = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in sorted(set(kinds)))
-    versions = {"hicorex": hicorex.__version__, "Python": platform.python_version()}
-    versions |= {name: version(name) for name in PACKAGES}
-    return (
-        f"<p>{escape(_stop(told))}</p><h3>Parameters of {type(model).__name__}</h3>{_list(parameters)}"
-        f"<h3>Versions</h3>{_list(versions)}"
-    )
-
-
-def _stop(told: dict[str, Any]) -> str:
-    reason = f" There is no further layer: {told['stop_reason']}." if told["stop_reason"] else ""
-    return f"The same table, parameters, random_state and versions give the same model, whatever the number of threads.{reason}"
-
-
-def _list(entries: dict[str, Any]) -> str:
-    pairs = (f"<dt>{escape(name)}</dt><dd>{escape(shown(value))}</dd>" for name, value in entries.items())
-    return f"<dl>{''.join(pairs)}</dl>"
-
-
-def _figure(picture: str, caption: str = "") -> str:
-    return f"<figure>{picture}{f'<figcaption>{caption}</figcaption>' if caption else ''}</figure>"
