@@ -740,3 +740,10 @@ def test_hostile_names_break_no_picture():
             plot.factor(with_words, 0, top=20),
         ):
             check_savable(axes)
+
+
+def test_whole_numbers_of_a_column_of_floats_are_written_as_such(mixed):
+    model, X = mixed
+    texts = [text.get_text() for text in plot.factor(model, 0, X, top=20).texts]
+    assert any(text.startswith("1  ") for text in texts)
+    assert not any(text.startswith("1.0  ") for text in texts)

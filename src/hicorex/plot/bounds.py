@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from hicorex.bounds import Bounds
-from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, label_of, short, style_of
+from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, label_of, points_of, short, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def bounds(model_or_bounds: Any, *, ax: Any = None) -> "Axes":
         [labels[at] for at in order],
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=3,
+        ncols=max(1, min(int(points_of(ax)[0] / 115), 3 if len(labels) <= 3 else 2)),
         frameon=False,
         fontsize=SMALL_SIZE,
         borderaxespad=0.2,

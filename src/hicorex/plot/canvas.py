@@ -93,11 +93,11 @@ def points_of(ax: "Axes") -> tuple[float, float]:
     return box.width * scale, box.height * scale
 
 
-def count_ticks(axis: Any, most: int = 6) -> None:
+def count_ticks(axis: Any) -> None:
     """Write whole numbers on an axis, large ones in full."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(most, integer=True))
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     axis.set_major_formatter("{x:,.0f}")
 
 

@@ -55,7 +55,7 @@ def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes"
     low, high = _view(histories)
     room = 0.05 * (high - low) or 0.05 * max(abs(high), 1)
     ax.set_ylim(low - room, high + room)
-    count_ticks(ax.xaxis, 9)
+    count_ticks(ax.xaxis)
     ax.set_xlabel("iteration")
     ax.set_ylabel("objective, nats")
     ax.legend(loc="lower right", frameon=False, reverse=True)

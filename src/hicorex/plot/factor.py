@@ -140,7 +140,8 @@ def _measure(
 def _strip(codes: np.ndarray, categories: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray) -> Strip:
     size = categories.size
     counts = np.bincount(states * (size + 1) + codes, weight, n_states * (size + 1)).reshape(n_states, -1)[:, :size]
-    values = [str(value) for value in categories]
+    # A whole number is one, though the column had to be floats.
+    values = [str(value).removesuffix(".0") if categories.dtype.kind == "f" else str(value) for value in categories]
     if size > MOST_VALUES:
         often = np.sort(np.argsort(-counts.sum(axis=0), kind="stable")[: MOST_VALUES - 1])
         rest = np.delete(counts, often, axis=1).sum(axis=1)
@@ -179,7 +180,7 @@ def _draw_strip(ax: "Axes", row: Strip, top: float) -> None:
     n_states, n_values = row.shares.shape
     height, width = 1 / n_states, 1 / n_values
     wide, high = np.array(points_of(ax)) * (width, height / abs(np.diff(ax.get_ylim())[0]))
-    size = min(SMALL_SIZE, 0.8 * high)
+    size = min(SMALL_SIZE, 0.7 * high)
     for state, shares in enumerate(row.shares):
         colour = np.array(to_rgb(style_of(state)[0]))
         for v, share in enumerate(shares):

@@ -127,7 +127,7 @@ def draw_pointwise(
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
     elif index is None:
-        count_ticks(ax.xaxis, 9)
+        count_ticks(ax.xaxis)
     elif where.kind == "names":
         _name_samples(ax, where)
     if beside is not None:

@@ -123,7 +123,7 @@ def _draw(ax: "Axes", picture: np.ndarray, shape: tuple[int, int]) -> None:
         interpolation="nearest",
         extent=(0, n_columns, n_samples, 0),
     )
-    count_ticks(ax.xaxis, 5)
+    count_ticks(ax.xaxis)
     count_ticks(ax.yaxis)
     ax.set_xlabel("variables")
 
