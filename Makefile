@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup demo test bench clean
+.PHONY: setup browser demo test bench clean
 
 setup: $(READY)
 
@@ -15,7 +15,14 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/hicorex demo
 
-test: $(READY)
+# The tests of the report use a real browser, installed where that is possible and left out where it is not.
+browser:
+	@command -v chromium chromium-browser google-chrome > /dev/null || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
+	apt-get -qq update && apt-get -qq install --no-install-recommends chromium fonts-dejavu-core > /dev/null; } || \
+	echo "There is no Chromium here, and no way to install it: the tests in a browser will be skipped."
+
+test: $(READY) browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -23,7 +23,7 @@ from hicorex import cli
 from hicorex.folder import NAMES
 
 WINE = load_wine(as_frame=True).data
-COMMANDS = ("fit", "transform", "score", "describe", "demo")
+COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_examples_of_the_help_work(run, tmp_path):
         assert example.startswith(command)
         done = run(*example.split())
         assert done.code == 0, done.err
-    assert sorted(os.listdir(tmp_path)) == ["labels.csv", "samples.csv", "wine-results", "wine.csv"]
+    assert sorted(os.listdir(tmp_path)) == ["labels.csv", "samples.csv", "wine-results", "wine.csv", "wine.html"]
     assert "hicorex demo --out" in run("demo", "--help").out
 
 
@@ -106,9 +106,31 @@ def test_fit_writes_what_the_model_says(wine, tmp_path):
     np.testing.assert_array_equal(pd.read_csv(out / "samples.csv")["surprise"], model.surprise(WINE).samples)
     assert json.loads((out / "bounds.json").read_text())["lower"] == model.bounds_.lower
     assert wine.out.startswith("178 samples, 13 variables; 4 factors in 2 layers (3, 1).\n")
-    assert wine.out.endswith("Results are in wine-results/\n")
+    assert wine.out.endswith("Results are in wine-results/; open wine-results/report.html in a browser.\n")
     assert "gaussian" in wine.err
     assert "layer 2: done" in wine.err
+
+
+def test_reports_are_coloured_by_groups(wine, run, tmp_path):
+    groups = tmp_path / "groups.csv"
+    groups.write_text("what,measure\n" + "".join(f"{name},{name[0]} things\n" for name in WINE))
+    done = run("report", "wine-results", "wine.csv", "--groups", "groups.csv", "--title", "Wines & growers")
+    assert (done.code, done.out) == (0, "The report is in report.html; open it in a browser.\n")
+    page = (tmp_path / "report.html").read_text()
+    assert "<title>Wines &amp; growers</title>" in page
+    assert '"title":"measure"' in page
+    assert "made without samples" not in page
+    assert run("report", "wine-results", "--out", "alone.html").code == 0
+    assert "made without samples" in (tmp_path / "alone.html").read_text()
+    fitted = run("fit", "wine.csv", "--layers", "2", "--starts", "1", "--out", "r", "--groups", "groups.csv", "--quiet")
+    assert fitted.code == 0
+    assert '"title":"measure"' in (tmp_path / "r" / "report.html").read_text()
+    assert "<title>wine</title>" in (tmp_path / "r" / "report.html").read_text()
+
+
+def test_the_report_of_a_fit_is_that_of_its_samples(wine, run, tmp_path):
+    assert run("report", "wine-results", "wine.csv", "--out", "again.html").code == 0
+    assert (tmp_path / "again.html").read_bytes() == (tmp_path / "wine-results" / "report.html").read_bytes()
 
 
 def test_fit_from_the_command_line_is_that_of_python(wine, tmp_path):
@@ -286,6 +308,12 @@ BAD = {
     "lacking column": (["transform", "model.hicorex", "narrow.csv"], "narrow.csv lacks the column 'ash'"),
     "text for a number": (["transform", "model.hicorex", "words.csv"], "column 'ash': 'much' is not a number"),
     "no folder for labels": (["transform", "model.hicorex", "wine.csv", "--out", "no/l.csv"], "no/l.csv"),
+    "groups of others": (["fit", "wine.csv", "--groups", "ragged.csv"], "ragged.csv, line 4"),
+    "groups of nobody": (["fit", "wine.csv", "--groups", "one.csv"], "one.csv names none of the model's variables"),
+    "no groups": (["report", "model.hicorex", "--groups", "absent.csv"], "absent.csv is not there"),
+    "report of another format": (["report", "model.hicorex", "--out", "r.pdf"], "--out r.pdf: the report is an HTML"),
+    "no folder for a report": (["report", "model.hicorex", "--out", "no/r.html"], "no/r.html"),
+    "report of lacking column": (["report", "model.hicorex", "narrow.csv"], "narrow.csv lacks the column 'ash'"),
     "json and table": (["score", "model.hicorex", "wine.csv", "--json", "--out", "-"], "both want standard output"),
 }
 
@@ -381,7 +409,7 @@ def test_the_commands_of_the_readme(demo, run, monkeypatch):
     readme = (Path(__file__).parents[1] / "README.md").read_text()
     first, *commands = re.findall(r"^\$ hicorex (.*)$", readme, re.MULTILINE)
     assert first == "demo"
-    assert [command.split()[0] for command in commands] == ["fit", "describe", "transform", "score"]
+    assert [command.split()[0] for command in commands] == ["fit", "describe", "transform", "score", "report"]
     said = {}
     for command in commands:
         done = run(*command.split())
@@ -389,7 +417,7 @@ def test_the_commands_of_the_readme(demo, run, monkeypatch):
         said[command.split()[0]] = done.out
     claimed = readme.split("and says:\n\n```\n")[1].split("  ...")[0]
     assert said["fit"].startswith(claimed)
-    assert sorted(os.listdir(folder)) == ["cells", "demo-output", "labels.csv", "samples.csv"]
+    assert sorted(os.listdir(folder)) == ["cells", "demo-output", "labels.csv", "new.html", "samples.csv"]
     for name in ("labels.csv", "samples.csv"):
         assert (folder / name).read_text() == (folder / "cells" / name).read_text()
     # The demo says how to get its results by the command.

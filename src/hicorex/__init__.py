@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hicorex import datasets
+    from hicorex import datasets, plot
     from hicorex.bounds import Bounds
     from hicorex.checkpoint import Checkpoint
     from hicorex.corex import Corex
@@ -22,6 +22,7 @@ __all__ = [
     "HierarchicalCorex",
     "datasets",
     "load",
+    "plot",
     "representation_bounds",
 ]
 
@@ -38,8 +39,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("hicorex.datasets")
+    if name in ("datasets", "plot"):
+        return import_module(f"hicorex.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'hicorex' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"hicorex.{_MODULES[name]}"), name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hicorex.exceptions import HicorexError
 
-# A column of a file counts as groups if it has at most so many, and at most half as many as there are variables.
+# A column of a file counts as groups if it has at most so many; among others, at most half as many as variables.
 MOST_GROUPS = 60
 
 
@@ -71,12 +71,14 @@ def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
     for title, column in zip(raw.names[:at] + raw.names[at + 1 :], texts, strict=True):
         known = dict(zip(keys, column, strict=True))
         grouping = _grouping(title, [known.get(name) for name in variables])
-        if 0 < len(grouping.groups) <= min(MOST_GROUPS, max(2, len(variables) // 2)):
+        # A column beside others may be anything: company names group nothing.
+        most = MOST_GROUPS if len(texts) == 1 else min(MOST_GROUPS, max(2, len(variables) // 2))
+        if 0 < len(grouping.groups) <= most:
             found.append(grouping)
     if not found:
         raise HicorexError(
-            f"{path} has no column of groups beside the names of the variables: one of at most {MOST_GROUPS} "
-            "different values, and fewer than half as many as there are variables."
+            f"{path} has no column of groups beside the names of the variables; give one of at most {MOST_GROUPS} "
+            "different values."
         )
     return found
 
