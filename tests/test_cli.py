@@ -119,9 +119,9 @@ def test_reports_are_coloured_by_groups(wine, run, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "<title>Wines &amp; growers</title>" in page
     assert '"title":"measure"' in page
-    assert "made without samples" not in page
+    assert "give them to see which are surprising" not in page
     assert run("report", "wine-results", "--out", "alone.html").code == 0
-    assert "made without samples" in (tmp_path / "alone.html").read_text()
+    assert "give them to see which are surprising" in (tmp_path / "alone.html").read_text()
     fitted = run("fit", "wine.csv", "--layers", "2", "--starts", "1", "--out", "r", "--groups", "groups.csv", "--quiet")
     assert fitted.code == 0
     assert '"title":"measure"' in (tmp_path / "r" / "report.html").read_text()

@@ -213,7 +213,7 @@ def test_the_samples_of_the_fit_are_known_until_the_model_is_saved(tree, tmp_pat
     model.save(tmp_path / "model.hicorex")
     hicorex.load(tmp_path / "model.hicorex").report(tmp_path / "alone.html")
     assert not data_of(tmp_path / "alone.html")["details"]
-    assert "made without samples" in (tmp_path / "alone.html").read_text()
+    assert "give them to see which are surprising" in (tmp_path / "alone.html").read_text()
 
 
 @pytest.mark.parametrize(
