@@ -21,6 +21,7 @@ from hicorex import HierarchicalCorex, plot
 
 
 def main() -> None:
+    """Fit, draw and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="with monthly_returns.csv.gz and sectors.csv")
     parser.add_argument("--out", type=Path, default=Path("sp500"), help="what the files are called")
