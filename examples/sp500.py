@@ -33,7 +33,7 @@ def main() -> None:
     model = HierarchicalCorex((20, 3, 1), n_states=3, marginals="rank", random_state=0).fit(returns)
     ax = plot.graph(model, groups=sectors, threshold=0.16)
     for ending in ("png", "pdf"):
-        ax.get_figure().savefig(options.out.with_suffix(f".{ending}"), dpi=200)
+        ax.get_figure().savefig(options.out.with_suffix(f".{ending}"), dpi=150)
     model.report(options.out.with_suffix(".html"), groups=sectors, title="S&P 500, monthly returns")
     print(f"{model.bounds_}\n\nPictures are in {options.out}.png and .pdf, the report in {options.out}.html.")
 
