@@ -34,6 +34,7 @@ from hicorex.plot.bounds import layer_parts
 from hicorex.plot.factor import GAP, _densities
 from hicorex.plot.pointwise import BINS, draw_pointwise
 from hicorex.plot.sorted_data import sorted_image
+from hicorex.report.page import DARK_PALETTE
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -101,10 +102,11 @@ def lab_of(linear):
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
+@pytest.mark.parametrize("palette", [canvas.PALETTE, DARK_PALETTE], ids=["light", "dark"])
 @pytest.mark.parametrize("vision", ["usual", *MACHADO])
-def test_colours_stay_apart_whatever_the_colour_vision(vision):
+def test_colours_stay_apart_whatever_the_colour_vision(vision, palette):
     matrix = MACHADO.get(vision, np.eye(3))
-    rgb = [np.array(to_rgb(colour)) for colour in canvas.PALETTE]
+    rgb = [np.array(to_rgb(colour)) for colour in palette]
     seen = [lab_of(matrix @ np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)) for c in rgb]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
     # The first ones, which most pictures get by with, even more.

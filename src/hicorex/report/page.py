@@ -29,7 +29,7 @@ SECTIONS = {
     "made": "Reproduction",
 }
 # The palette of the pictures, brighter, for a dark page.
-DARK_PALETTE = ("#9d8df1", "#e58a98", "#4fb874", "#ddcc77", "#88ccee", "#d0609a", "#5cc9b5", "#b9b94f", "#d07ac4")
+DARK_PALETTE = ("#8f5eff", "#f39fb5", "#4b9b5c", "#e3e299", "#92c6f9", "#b4638a", "#7af2ef", "#8fa546", "#d933c4")
 DARK = (
     "--ink: #e8e8e6; --paper: #16181c; --soft: #22252b; --line: #3a3e46; --muted: #9a9a98; --accent: #7db8f5; "
     "color-scheme: dark;"
