@@ -129,7 +129,8 @@
 
   // Drawing -------------------------------------------------------------------------------------------------
 
-  const size = () => [canvas.clientWidth, canvas.clientHeight];
+  let paper = null; // the size of the map when it is printed
+  const size = () => paper ?? [canvas.clientWidth, canvas.clientHeight];
   const toScreen = (i) => {
     const [x, y] = state.positions[i];
     return [x * state.scale + state.x, y * state.scale + state.y];
@@ -302,7 +303,7 @@
   const drawNow = () => {
     waiting = false;
     const [width, height] = size();
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = paper ? 3 : window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
@@ -644,13 +645,15 @@
   addEventListener("beforeprint", () => {
     before = { ...state, theme: root.dataset.theme };
     root.dataset.theme = "light";
+    paper = [640, 640]; // 17 cm, in pixels of style sheets
     readTheme();
     fit();
     drawNow();
   });
   addEventListener("afterprint", () => {
     if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
-    Object.assign(state, { scale: before.scale, x: before.x, y: before.y });
+    paper = null;
+    Object.assign(state, { scale: before.scale, x: before.x, y: before.y, fitted: before.fitted });
     retheme();
   });
 

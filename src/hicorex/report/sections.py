@@ -101,7 +101,7 @@ def factors(told: dict[str, Any], nodes: dict[str, int]) -> str:
     return (
         '<p class="note">In nats: what a factor explains by itself, and what it adds to the lower bound beside the '
         "others, with its standard error.</p>"
-        '<p><label>Filter <input type="search" id="filter" placeholder="words"></label> '
+        '<p class="filter"><label>Filter <input type="search" id="filter" placeholder="words"></label> '
         f'<span id="factors-shown" role="status">{shown_of}</span></p>'
         f'<div class="tall scroll"><table id="factors" class="sortable"><thead><tr>{head}'
         f'<th scope="col">led by</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
@@ -166,7 +166,7 @@ def samples(model: "Explainer", samples: Samples | None, nodes: dict[str, int]) 
         f'<div class="tall scroll"><table id="surprising" class="sortable"><thead><tr>{head}'
         f'<th scope="col">factors that say so</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
         "<h3>The table, sorted</h3>"
-        '<p class="note">Rows are samples, columns variables; from low (dark) to high (bright), grey where values are '
+        '<p class="note">Rows are samples, columns variables; from low (blue) to high (red), grey where values are '
         "missing.</p>"
         f'<div class="pair">{_figure(inline_png(before, "The table as it came"), "As it came")}'
         f"{_figure(inline_png(after, 'The table sorted by factors'), 'Rows sorted by states, columns by factor')}"
