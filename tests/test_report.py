@@ -493,7 +493,7 @@ def test_paper_has_everything_on_it(visit, tree_page, tmp_path):
     page = visit(tree_page, color_scheme="dark")
     before = page.evaluate("[hicorex.state.scale, hicorex.state.x, hicorex.state.y]")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate("[document.getElementById('map').width, document.getElementById('map').height]") == [1920, 1920]
+    assert page.locator("#map").evaluate("map => [map.width, map.height]") == [1920, 1920]
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("[hicorex.state.scale, hicorex.state.x, hicorex.state.y]") == before
     page.emulate_media(media="print")

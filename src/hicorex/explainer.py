@@ -93,8 +93,16 @@ class Explainer(TransformerMixin, BaseEstimator):
 
     def _surprise(self, log_z: np.ndarray) -> Surprise:
         """As surprise, for samples whose log Z is known."""
-        of_samples, of_factors = self._usual
-        return Surprise(_standardised(log_z.sum(axis=1), *of_samples), _standardised(log_z, *of_factors))
+        return Surprise(self._surprise_of_samples(log_z.sum(axis=1)), self._surprise_of_factors(log_z, slice(None)))
+
+    def _surprise_of_samples(self, total: np.ndarray) -> np.ndarray:
+        """How unusual samples of this point-wise total correlation are, (n_samples,)."""
+        return _standardised(total, *self._usual[0])
+
+    def _surprise_of_factors(self, log_z: np.ndarray, factors: Any) -> np.ndarray:
+        """How unusual the log Z of some factors are: by one of them, all samples take little memory."""
+        mean, spread = self._usual[1]
+        return _standardised(log_z, mean[factors], spread[factors])
 
     def bounds(self, X: Any = None, *, cv: Any = None) -> Bounds:
         """Bounds on the total correlation and the entropy, with standard errors.

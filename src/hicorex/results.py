@@ -59,16 +59,17 @@ def samples_of_log_z(model: "Explainer", log_z: np.ndarray, row_names: Any, row_
     """As samples_table, for samples whose log Z is known."""
     import pyarrow as pa
 
-    surprise = model._surprise(log_z)
+    total = log_z.sum(axis=1)
     factor = np.zeros(len(log_z), int)
     deviation = np.zeros(len(log_z))
-    for j, own in enumerate(surprise.factors.T):  # by column, since a second table of this size may not fit
+    for j in range(log_z.shape[1]):  # by column, since a second table of this size may not fit
+        own = model._surprise_of_factors(log_z[:, j], j)
         larger = np.abs(own) > np.abs(deviation)
         factor[larger] = j
         deviation[larger] = own[larger]
     columns = {
-        "total_correlation": log_z.sum(axis=1),
-        "surprise": surprise.samples,
+        "total_correlation": total,
+        "surprise": model._surprise_of_samples(total),
         "most_surprised_factor": _text(_factor_names(model)).take(pa.array(factor, mask=deviation == 0)),
         "factor_surprise": deviation,
     }

@@ -84,9 +84,9 @@ def pointwise(
     3
     """
     check_is_fitted(model)
-    log_z = model.log_z(X)
-    surprise = model._surprise(log_z).samples
-    return draw_pointwise(log_z.sum(axis=1), surprise, index=index, series=series, surprising=surprising, ax=ax)
+    values = model.score_samples(X)
+    surprise = model._surprise_of_samples(values)
+    return draw_pointwise(values, surprise, index=index, series=series, surprising=surprising, ax=ax)
 
 
 def draw_pointwise(

@@ -148,7 +148,6 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
     """For the node of each factor: how many samples are in each state, examples of them, and what its variables do."""
     if samples is None:
         return {}
-    deviation = model._surprise(samples.log_z).factors
     rows = thinned(len(samples.states), PROFILE_ROWS)
     read = Columns(_safe_indexing(samples.X, rows), least_samples=1)
     names = names_of(model)
@@ -165,7 +164,8 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
                 continue
             states, log_z = samples.states[:, done + j], samples.log_z[:, done + j]
             own = [np.flatnonzero(states == state) for state in range(layer.n_states)]
-            odd = [i for i in _largest(-deviation[:, done + j], EXAMPLES) if deviation[i, done + j] < -2]
+            deviation = model._surprise_of_factors(log_z, done + j)
+            odd = [i for i in _largest(-deviation, EXAMPLES) if deviation[i] < -2]
             profile = {}
             for i in _largest(weights[:, j], PROFILED).tolist():
                 node = drawn.variables.get(i) if k == 1 else drawn.factors.get(names[k - 1][i])
@@ -175,7 +175,7 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
             details[drawn.factors[name]] = {
                 "counts": [rows.size for rows in own],
                 "typical": [[samples.name(i) for i in rows[_largest(log_z[rows], EXAMPLES)]] for rows in own],
-                "odd": [[samples.name(i), round(float(deviation[i, done + j]), 1)] for i in odd],
+                "odd": [[samples.name(i), round(float(deviation[i]), 1)] for i in odd],
                 "profile": profile,
             }
         before, done = done, done + layer.n_factors_
@@ -184,16 +184,16 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
 
 def surprising_samples(model: "Explainer", samples: Samples) -> list[Surprising]:
     """The samples that are farthest from what is usual, and the factors that say so."""
-    surprise = model._surprise(samples.log_z)
+    total = samples.log_z.sum(axis=1)
+    surprise = model._surprise_of_samples(total)
     names = [name for own in names_of(model)[1:] for name in own]
     found = []
-    for i in _largest(np.abs(surprise.samples), SURPRISING):
-        if surprise.samples[i] == 0:
+    for i in _largest(np.abs(surprise), SURPRISING):
+        if surprise[i] == 0:
             break
-        own = surprise.factors[i]
+        own = model._surprise_of_factors(samples.log_z[i], slice(None))
         reasons = (Reason(names[j], float(own[j])) for j in _largest(np.abs(own), REASONS) if own[j] != 0)
-        total = float(samples.log_z[i].sum())
-        found.append(Surprising(samples.name(i), total, float(surprise.samples[i]), tuple(reasons)))
+        found.append(Surprising(samples.name(i), float(total[i]), float(surprise[i]), tuple(reasons)))
     return found
 
 

@@ -140,7 +140,7 @@ def samples(model: "Explainer", samples: Samples | None, nodes: dict[str, int]) 
     if samples is None:
         return '<p class="note">The report was made without samples: give them to see which are surprising.</p>'
     total = samples.log_z.sum(axis=1)
-    surprise = model._surprise(samples.log_z).samples
+    surprise = model._surprise_of_samples(total)
     picture = inline_svg(
         lambda ax: draw_pointwise(total, surprise, index=samples.row_names, ax=ax),
         "Point-wise total correlation",
