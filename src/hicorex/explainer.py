@@ -89,10 +89,7 @@ class Explainer(TransformerMixin, BaseEstimator):
             ``samples`` (n_samples,) and ``factors`` (n_samples, n_factors of all layers): deviations from the
             mean of the fit in its standard deviations; 0 where the fit saw none.
         """
-        return self._surprise(self.log_z(X))
-
-    def _surprise(self, log_z: np.ndarray) -> Surprise:
-        """As surprise, for samples whose log Z is known."""
+        log_z = self.log_z(X)
         return Surprise(self._surprise_of_samples(log_z.sum(axis=1)), self._surprise_of_factors(log_z, slice(None)))
 
     def _surprise_of_samples(self, total: np.ndarray) -> np.ndarray:
