@@ -324,11 +324,22 @@ def report(
     """
     from hicorex.graph import names_of
     from hicorex.groups import groupings_of
-    from hicorex.report import Samples, write_report
+    from hicorex.report import named_samples, write_report
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise HicorexError(f"--out {out}: the report is an HTML file; give a name in .html.")
     if data is None:
+        given = {
+            "--missing": missing,
+            "--row-names": row_names,
+            "--delimiter": delimiter,
+            "--decimal": decimal,
+            "--encoding": encoding,
+            "--header": header,
+        }
+        for option, value in given.items():
+            if value is not None:
+                raise HicorexError(f"{option} says how samples are read, and there are none; give DATA too.")
         fitted, samples = _load(model), None
     else:
         fitted, table = _new(
@@ -345,7 +356,7 @@ def report(
     groupings = groupings_of(names_of(fitted)[0], groups)
     if data is not None:
         states, log_z = fitted._states_and_log_z(table.frame)
-        samples = Samples(table.frame, states, log_z, table.row_names, table.row_title)
+        samples = named_samples(table.frame, states, log_z, table.row_names, table.row_title)
     write_report(out, fitted, samples, groupings, title or stem(data or model))
     print(f"The report is in {out}; open it in a browser.")
 
@@ -502,8 +513,7 @@ def _named(table: "Table", names: bool) -> Any:
 def _load(model: str) -> "Explainer":
     from hicorex.model_file import load
 
-    path = Path(model)
-    return load(path / "model.hicorex" if path.is_dir() else path)
+    return load(model)
 
 
 def _write(table: Any, out: str) -> None:

@@ -209,7 +209,7 @@ def _check_shape(shape: tuple[int, int], least_samples: int) -> None:
 
 def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     """An object column as numbers or text."""
-    missing = missing | np.fromiter((v is None or _is_nan(v) for v in values), bool, len(values))
+    missing = missing | np.fromiter((v is None or is_missing(v) for v in values), bool, len(values))
     kinds = {type(v) for v in values[~missing]}
     if all(issubclass(kind, str) for kind in kinds):
         return np.where(missing, "", values).astype(str), missing
@@ -230,7 +230,8 @@ def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarr
     )
 
 
-def _is_nan(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a single value is a NaN, or the NA of pandas."""
     return type(value).__name__ == "NAType" or (isinstance(value, float | np.floating) and value != value)
 
 

@@ -4,6 +4,7 @@ import warnings
 from abc import abstractmethod
 from itertools import zip_longest
 from numbers import Integral
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,7 +183,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         write_archive(path, "model", self)
 
     def report(
-        self, path: Any, X: Any = None, *, groups: Any = None, row_names: Any = None, title: str = "hicorex report"
+        self, path: Any, X: Any = None, *, groups: Any = None, row_names: Any = None, title: str | None = None
     ) -> None:
         """Write one HTML file that shows what was found, for people to explore, mail and keep.
 
@@ -199,21 +200,25 @@ class Explainer(TransformerMixin, BaseEstimator):
             by which the variables can be coloured.
         row_names : array-like of shape (n_samples,), default=None
             What the samples are called; by default the index of a pandas data frame, or their numbers.
-        title : str, default="hicorex report"
-            What the page is called.
+        title : str, default=None
+            What the page is called, "hicorex report" if nothing else.
         """
         from hicorex.groups import groupings_of
-        from hicorex.report import named_samples, write_report
+        from hicorex.report import TITLE, named_samples, write_report
 
         check_is_fitted(self)
+        if isinstance(X, str | PathLike):
+            raise HicorexError(f"X is {str(X)!r}, a path; read the file first, or use the command hicorex report.")
         groupings = groupings_of(names_of(self)[0], groups)
         if X is None and getattr(self, "_training", None) is not None:
             X = self._training[0]
+        if X is None and row_names is not None:
+            raise HicorexError("row_names are of samples that this model no longer knows; pass them as X.")
         samples = None
         if X is not None:
             states, log_z = self._states_and_log_z(X)
             samples = named_samples(X, states, log_z, row_names)
-        write_report(path, self, samples, groupings, title)
+        write_report(path, self, samples, groupings, title or TITLE)
 
     def _html_repr(self) -> str:
         """What notebooks show: the parameters, and once fitted what was found."""

@@ -1,13 +1,13 @@
 """What a fit leaves in a folder: the model, tables, bounds, a graph and a report, whole or not at all."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hicorex.files import whole_folder
 from hicorex.graph import graph_of
-from hicorex.report import TITLE, Samples, write_report
+from hicorex.report import TITLE, named_samples, write_report
 from hicorex.results import (
     bounds_dict,
     columns_table,
@@ -71,7 +71,7 @@ def write_results(
     X: Any,
     row_names: Any,
     row_title: str,
-    decisions: Iterable[Any],
+    decisions: Sequence[Any],
     groupings: Sequence["Grouping"] = (),
     title: str = TITLE,
 ) -> None:
@@ -86,7 +86,7 @@ def write_results(
         What the samples are called: text or numbers.
     row_title : str
         What the column of these is called; underscores are added if another column has that name.
-    decisions : iterable of Decision
+    decisions : sequence of Decision
         What was made of each column of the file.
     groupings, title
         As in ``write_folder``.
@@ -108,4 +108,5 @@ def write_results(
     parquet.write_table(labels, folder / "labels.parquet")
     (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
     (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
-    write_report(folder / "report.html", model, Samples(X, states, log_z, row_names, row_title), groupings, title)
+    samples = named_samples(X, states, log_z, row_names, row_title)
+    write_report(folder / "report.html", model, samples, groupings, title, decisions)

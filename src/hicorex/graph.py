@@ -80,6 +80,14 @@ class Graph(NamedTuple):
         joined = {id for edge in edges for id in edge[:2]}
         return Graph(tuple(node for node in self.nodes if node.id in joined), edges)
 
+    def strongest(self, most: int) -> "Graph":
+        """The linked nodes with at most so many links, the strongest."""
+        edges = self.edges
+        if len(edges) > most:
+            chosen = np.argsort([-edge.weight for edge in edges], kind="stable")[:most]
+            edges = tuple(edges[i] for i in np.sort(chosen))
+        return Graph(self.nodes, edges).select(0)
+
     def to_graphml(self) -> bytes:
         """The graph as a GraphML file, in UTF-8.
 

@@ -1,5 +1,6 @@
 """Models read from files."""
 
+from pathlib import Path
 from typing import Any
 
 import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
@@ -14,6 +15,7 @@ def load(path: Any) -> Explainer:
     Parameters
     ----------
     path : str or path
+        The file, or a folder of results that holds it.
 
     Returns
     -------
@@ -32,7 +34,8 @@ def load(path: Any) -> Explainer:
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
-    model = read_archive(path, "model")
+    path = Path(path)
+    model = read_archive(path / "model.hicorex" if path.is_dir() else path, "model")
     if not isinstance(model, Explainer) or not hasattr(model, "bounds_"):
         raise HicorexError(f"{path} holds no fitted model; fit again.")
     return model

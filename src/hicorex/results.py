@@ -24,8 +24,8 @@ MOST_FACTORS, WIDTH, NAME_WIDTH = 10, 100, 32
 
 NOTHING = (
     "Nothing is explained: what the factors tell of how the variables depend on each other is no more than they cost. "
-    "The variables may be independent. Otherwise: does a value such as -999 stand for a missing one (--missing)? Are "
-    "there sums or notes among the rows? Do numbers have heavy tails (--kinds '*=rank')?"
+    "The variables may be independent. Otherwise: does a value such as -999 stand for a missing one? Are there sums or "
+    "notes among the rows? Do numbers have heavy tails, for which there is the kind rank?"
 )
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -148,8 +148,8 @@ def summary(model: "Explainer") -> str:
         lines += _about_unassigned(told["unassigned"])
     else:
         lines += _fill(NOTHING)
-    if told["stop_reason"] and " explains " in told["stop_reason"]:
-        lines += ["", *_fill(f"There is no further layer: {told['stop_reason']}.")]
+    if no_more(told):
+        lines += ["", *_fill(no_more(told))]
     return "\n".join(lines)
 
 
@@ -239,7 +239,7 @@ def heading(told: dict) -> str:
 def how_much(told: dict) -> str:
     """How much is explained, and how sure that is."""
     bounds, n_layers = told["bounds"], len(told["layers"])
-    lower = f"{nats(bounds['lower'])} nats (standard error {nats(bounds['lower_stderr'], 2)})"
+    lower = f"{short(bounds['lower'])} nats (standard error {short(bounds['lower_stderr'], 2)})"
     text = (
         f"The factors explain at least {lower} of the total correlation, the dependence among the variables. "
         "This is measured on the samples of the fit, and too high where these are few."
@@ -249,7 +249,7 @@ def how_much(told: dict) -> str:
     if bounds["upper"] is None:
         text += f" There is no upper bound: {bounds['no_upper']}."
     else:
-        text += f" The total correlation is at most {nats(bounds['upper'])} nats."
+        text += f" The total correlation is at most {short(bounds['upper'])} nats."
     if len(told["unassigned"]) == told["n_variables"]:
         text += " No link of a variable to a factor is significant: all of it may be chance."
     return text
@@ -261,7 +261,7 @@ def _about_layer(k: int, size: int, rows: list[dict]) -> list[str]:
     for row in used[:MOST_FACTORS]:
         n = row["n_variables"]
         members = count(n, "variable" if k == 1 else "factor") if n else "no significant link"
-        start = f"{row['factor']}: {nats(row['explains'])} nats, {members}, led by"
+        start = f"{row['factor']}: {short(row['explains'])} nats, {members}, led by"
         lines += _fill(start, row["top_variables"][: min(FEW, n or FEW)], "  ")
     if len(used) > MOST_FACTORS:
         lines += _fill(f"and {len(used) - MOST_FACTORS:,} more", (), "  ")
@@ -278,15 +278,23 @@ def _about_unassigned(names: list[str]) -> list[str]:
     return ["", *_fill(start, [*names[:FEW], *more])]
 
 
+def no_more(told: dict) -> str:
+    """Why there is no further layer, if that is what samples say and not what was asked for."""
+    reason = told["stop_reason"] or ""
+    return f"There is no further layer: {reason}." if "no more than chance" in reason else ""
+
+
 def count(number: int, noun: str) -> str:
     """A number of things in words."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def nats(x: float | None, digits: int = 4) -> str:
-    """A number as a person would say it."""
+def short(x: float | None, digits: int = 4) -> str:
+    """A number as a person would say it, rounding errors as 0."""
     if x is None:
         return "unknown"
+    if abs(x) < 1e-9:
+        return "0"
     return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
 
 

@@ -179,7 +179,8 @@ def _reason(search: Search, size: int) -> str:
     own = search.tried[size]
     if own.lower <= LEAST_ERRORS * own.lower_stderr:
         return (
-            f"{size} explains {own.lower:.3g} +- {own.lower_stderr:.2g} nats on held-out samples, no more than chance"
+            f"{size} factor{'s explain' if size > 1 else ' explains'} {own.lower:.3g} +- {own.lower_stderr:.2g} nats "
+            "on held-out samples, no more than chance"
         )
     larger = [tried for n, tried in search.tried.items() if n > size]
     if not larger:

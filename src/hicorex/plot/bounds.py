@@ -3,10 +3,11 @@
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
 
 from hicorex.bounds import Bounds
-from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, label_of, points_of, short, style_of
+from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, check_model, label_of, points_of, style_of
+from hicorex.results import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +42,7 @@ def bounds(model_or_bounds: Any, *, ax: Any = None) -> "Axes":
     """
     own = model_or_bounds
     if not isinstance(own, Bounds):
-        check_is_fitted(own)
+        check_model(own)
         own = own.bounds_
     found = [("lower bound", own.lower, own.lower_stderr), ("upper bound", own.upper, own.upper_stderr)]
     rows = [(name, value, stderr or 0.0) for name, value, stderr in found if value is not None]
@@ -83,20 +84,14 @@ def bounds(model_or_bounds: Any, *, ax: Any = None) -> "Axes":
     )
     note = _note(own)
     if note:
-        ax.annotate(
-            note, (0, 0), (0, -36), "axes fraction", "offset points", va="top", fontsize=SMALL_SIZE, color="#555555"
-        )
+        ax.annotate(note, (0, 0), (0, -36), "axes fraction", "offset points", va="top", fontsize=SMALL_SIZE, color=GREY)
     return ax
 
 
 def layer_parts(own: Bounds) -> list[float]:
-    """What each layer that counts adds to the lower bound, in nats; their sum is the lower bound.
-
-    Layers that feed another one count with their hard labels, the top one with its soft ones, which leaves
-    for it what the others do not explain.
-    """
-    below = [row.contribution for row in own.layers[: own.depth - 1]]
-    return [*below, own.lower - sum(below)]
+    """By how much the lower bound grows with each layer that counts, in nats; their sum is the lower bound."""
+    reached = [0.0, *(row.lower for row in own.layers[: own.depth - 1]), own.lower]
+    return np.diff(reached).tolist()
 
 
 def _note(own: Bounds) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Paul Tol's muted scheme, which people of any colour vision tell apart, in an order that sets neighbours off.
 PALETTE = ("#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#882255", "#44aa99", "#999933", "#aa4499")
 # Where the colours begin anew, the shape changes.
-MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKERS = ("o", "s", "^", "D")
 # For what has no group, and for lines that only guide the eye.
 GREY = "#8c8c8c"
 # Amounts from none to much, and from low over usual to high.
@@ -33,6 +33,8 @@ LEAST_SIZE, SMALL_SIZE = 4.5, 8
 def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> "Axes":
     """The axes given, or those of a new figure of this size in inches, which leaves room for its labels."""
     if ax is not None:
+        if not hasattr(ax, "transData"):
+            raise HicorexError(f"ax is of type {type(ax).__name__}; give one Axes, such as of plt.subplots().")
         return ax
     import matplotlib.pyplot as plt
 
@@ -44,9 +46,16 @@ def figure_of(ax: "Axes") -> "Figure":
     return cast("Figure", ax.get_figure(root=True))
 
 
+def check_model(model: Any) -> None:
+    """Refuse what is not a fitted model."""
+    if not hasattr(type(model), "_stack"):
+        raise HicorexError(f"model is of type {type(model).__name__}; give a fitted Corex or HierarchicalCorex.")
+    check_is_fitted(model)
+
+
 def layer_of(model: "Explainer", layer: int) -> "Corex":
     """One layer of a fitted model, 1, 2, ..."""
-    check_is_fitted(model)
+    check_model(model)
     stack = model._stack
     if layer not in range(1, len(stack) + 1):
         raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(stack)}.")
@@ -163,13 +172,6 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
         taken = np.vstack([taken, boxes[chosen] + scale * np.array([-1, -1, 1, 1])])
         placed.append(text)
     return placed
-
-
-def short(x: float, digits: int = 4) -> str:
-    """A number as a person would write it, rounding errors as 0."""
-    if abs(x) < 1e-9:
-        return "0"
-    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
 
 
 def _offsets(width: float, height: float) -> np.ndarray:

@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from hicorex.columns import Columns
 from hicorex.exceptions import HicorexError
@@ -14,13 +13,14 @@ from hicorex.plot.canvas import (
     LEAST_SIZE,
     SMALL_SIZE,
     axes_or_new,
+    check_model,
     label_of,
     name_ticks,
     points_of,
-    short,
     style_of,
     thinned,
 )
+from hicorex.results import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ def factor(model: "Explainer", name: str | int, X: Any = None, *, top: int = 8, 
     >>> len(ax.get_yticks())
     4
     """
-    check_is_fitted(model)
+    check_model(model)
     if not isinstance(top, Integral) or top < 1:
         raise HicorexError(f"top is {top!r}; give a whole number, 1 or more.")
     k, j = _find(model, name)
@@ -140,8 +140,7 @@ def _measure(
 def _strip(codes: np.ndarray, categories: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray) -> Strip:
     size = categories.size
     counts = np.bincount(states * (size + 1) + codes, weight, n_states * (size + 1)).reshape(n_states, -1)[:, :size]
-    # A whole number is one, though the column had to be floats.
-    values = [str(value).removesuffix(".0") if categories.dtype.kind == "f" else str(value) for value in categories]
+    values = value_names(categories)
     if size > MOST_VALUES:
         often = np.sort(np.argsort(-counts.sum(axis=0), kind="stable")[: MOST_VALUES - 1])
         rest = np.delete(counts, often, axis=1).sum(axis=1)
@@ -149,6 +148,11 @@ def _strip(codes: np.ndarray, categories: np.ndarray, states: np.ndarray, n_stat
         counts = np.column_stack([counts[:, often], rest])
     total = counts.sum(axis=1, keepdims=True)
     return Strip(values, counts / np.where(total > 0, total, 1))
+
+
+def value_names(categories: np.ndarray) -> list[str]:
+    """What values are called: a whole number is one, though its column had to be floats."""
+    return [str(value).removesuffix(".0") if categories.dtype.kind == "f" else str(value) for value in categories]
 
 
 def _densities(numbers: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray) -> Densities:

@@ -1,18 +1,18 @@
 """The hierarchy of variables and factors as a picture."""
 
 from bisect import bisect, insort
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
-from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
 from hicorex.graph import Graph, graph_of, names_of
 from hicorex.groups import Grouping, groupings_of
 from hicorex.layout import Layout, arrange
-from hicorex.plot.canvas import MARKERS, axes_or_new, figure_of, label_of, points_of, style_of
+from hicorex.plot.canvas import MARKERS, axes_or_new, check_model, figure_of, label_of, points_of, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,8 +48,8 @@ def graph(
 
     The width of a link is alpha x mutual information, the area of a factor what it explains; the number on it is
     that of its name, layer1_factor0 and so on, its layer the ring or row. Variables have the colour of their
-    group, or of the factor that they belong to most. Where not all names fit, those of the most strongly linked
-    variables are written.
+    group, or of the factor that they belong to most; those without a significant link are hollow. Where not all
+    names fit, those of the most strongly linked variables are written.
 
     Parameters
     ----------
@@ -66,20 +66,37 @@ def graph(
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from hicorex import Corex, plot
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, truth = make_latent_tree(200, 30, 3, random_state=0)
+    >>> model = Corex(3, n_init=4, random_state=0).fit(X)
+    >>> ax = plot.graph(model, groups={f"x{i}": f"group {c}" for i, c in enumerate(truth.clusters)})
+    >>> len(ax.get_legend().get_texts())
+    3
     """
-    check_is_fitted(model)
+    check_model(model)
     if layout not in ("radial", "layered"):
         raise HicorexError(f'layout is {layout!r}; give "radial" or "layered".')
+    if not isinstance(threshold, Real) or not threshold >= 0:
+        raise HicorexError(f"threshold is {threshold!r}; give a number of nats, 0 or more.")
     whole = graph_of(model)
-    shown = whole.select(threshold)
+    if not whole.edges:
+        raise HicorexError("The model has no links, so that it explains nothing; there is nothing to draw.")
+    shown = whole.select(float(threshold))
     if not shown.edges:
-        raise HicorexError(f"No link has a weight of {threshold:g} nats or more; give a lower threshold.")
+        most = max(edge.weight for edge in whole.edges)
+        raise HicorexError(f"No link has a weight of {threshold:g} nats or more; the largest is {most:.3g}.")
     found = groupings_of(names_of(model)[0], groups)
     number = np.full(len(shown.nodes), -1)
     variable = np.array([node.layer == 0 for node in shown.nodes])
+    at = {node.id: i for i, node in enumerate(whole.nodes)}
+    columns = [at[node.id] for node in shown.nodes if node.layer == 0]
+    linked = model._stack[0].clusters_[columns] >= 0
     if found:
-        of = {node.id: group for node, group in zip(whole.nodes, found[0].number, strict=False)}
-        number[variable] = [of[node.id] for node in shown.nodes if node.layer == 0]
+        number[variable] = found[0].number[columns]
     places = arrange(shown, number)
     if not found:
         _, number[variable] = np.unique(places.place[places.home[variable]], return_inverse=True)
@@ -96,7 +113,7 @@ def graph(
     names = [label_of(node.name) for node in shown.nodes if node.layer == 0] if labels else []
     view = _set_view(ax, max(map(len, names), default=0), n_slots, radial)
     _draw_links(ax, shown, places, number, radial, view.unit)
-    _draw_nodes(ax, shown, places, number, radial, view.unit)
+    _draw_nodes(ax, shown, places, number, linked, radial, view.unit)
     _draw_names(ax, names, shown, places, radial, view)
     return ax
 
@@ -165,8 +182,10 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
     )
 
 
-def _draw_nodes(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool, unit: float) -> None:
-    """Variables as small signs in the colour of their group, factors as discs with their numbers."""
+def _draw_nodes(
+    ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, linked: np.ndarray, radial: bool, unit: float
+) -> None:
+    """Variables as small signs, hollow if no link is significant, and factors as discs with their numbers."""
     x, y = _points(places, radial)
     variables = places.level == 0
     size = np.clip(2000 / variables.sum(), 4, 36) * unit
@@ -175,7 +194,8 @@ def _draw_nodes(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
         own = np.flatnonzero(variables & (markers == marker))
         if own.size:
             colours = [style_of(n)[0] for n in number[own]]
-            ax.scatter(x[own], y[own], size, colours, marker=marker, linewidths=0, zorder=3)
+            inner = np.where(linked[own], colours, "white")
+            ax.scatter(x[own], y[own], size, inner, marker=marker, edgecolors=colours, linewidths=0.8 * unit, zorder=3)
     factors = np.flatnonzero(~variables)
     explains = np.array([shown.nodes[i].information for i in factors])
     width = np.maximum(LARGEST_NODE * unit * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
@@ -211,7 +231,8 @@ def _draw_names(ax: "Axes", names: list[str], shown: Graph, places: Layout, radi
     own = np.flatnonzero(places.level == 0)
     x, y = _points(places, radial)
     place = (places.place if radial else x)[own]
-    chosen = _that_fit(place, [shown.nodes[i].information for i in own], view.room) if names else []
+    strength = [shown.nodes[i].information for i in own]
+    chosen = _that_fit(place, strength, view.room, around=radial) if names else []
     for at in chosen:
         i = own[at]
         if radial:
@@ -225,13 +246,16 @@ def _draw_names(ax: "Axes", names: list[str], shown: Graph, places: Layout, radi
         ax.text(*point, names[at], size=view.size, rotation_mode="anchor" if radial else None, **turned)
 
 
-def _that_fit(place: np.ndarray, strength: list[float], room: float) -> list[int]:
-    """Which names have room, the stronger before the weaker."""
+def _that_fit(place: np.ndarray, strength: list[float], room: float, around: bool) -> list[int]:
+    """Which names have room along a row, or around a ring of length 1, the stronger before the weaker."""
     taken: list[float] = []
     chosen = []
     for i in np.argsort(-np.asarray(strength), kind="stable").tolist():
         at = bisect(taken, place[i])
-        if all(abs(other - place[i]) >= room * 0.999 for other in taken[max(at - 1, 0) : at + 1]):
+        beside = taken[max(at - 1, 0) : at + 1]
+        if around and taken:
+            beside += [taken[-1] - 1, taken[0] + 1]
+        if all(abs(other - place[i]) >= room * 0.999 for other in beside):
             insort(taken, place[i])
             chosen.append(i)
     return chosen

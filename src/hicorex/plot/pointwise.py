@@ -7,12 +7,12 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
 from hicorex.plot.canvas import (
     PALETTE,
     axes_or_new,
+    check_model,
     count_ticks,
     edges_of,
     label_of,
@@ -83,7 +83,7 @@ def pointwise(
     >>> len(ax.texts)
     3
     """
-    check_is_fitted(model)
+    check_model(model)
     values = model.score_samples(X)
     surprise = model._surprise_of_samples(values)
     return draw_pointwise(values, surprise, index=index, series=series, surprising=surprising, ax=ax)
@@ -111,7 +111,7 @@ def draw_pointwise(
     """
     if not isinstance(surprising, Integral) or surprising < 0:
         raise HicorexError(f"surprising is {surprising!r}; give a whole number, 0 or more.")
-    where = _index(index, values.size)
+    where = index_of(index, values.size)
     beside = None if series is None else _series(series, values.size)
     ax = axes_or_new(ax, 8, 3.6)
     order = np.argsort(where.places, kind="stable")
@@ -170,15 +170,20 @@ def _name_samples(ax: "Axes", where: Index) -> None:
     ax.tick_params(axis="x", rotation=90 if some.size > 8 else 0)
 
 
-def _index(index: Any, n_samples: int) -> Index:
-    """Dates, numbers or names, whatever they came as."""
+def index_of(index: Any, n_samples: int, what: str = "index") -> Index:
+    """Dates, numbers or names, whatever they came as; ``what`` is how an error calls them."""
+    if isinstance(index, Index):
+        return index
     count = np.arange(n_samples)
     if index is None:
         return Index(count.astype(float), count, "numbers", "sample")
     title = label_of(getattr(index, "name", None) or "", 40)
-    entries = np.asarray(index)
+    try:
+        entries = np.asarray(index)
+    except ValueError:
+        raise HicorexError(f"{what} is not a list of names, numbers or dates; give one a sample.") from None
     if entries.shape != (n_samples,):
-        raise HicorexError(f"index has shape {entries.shape} for {n_samples} samples; give one entry a sample.")
+        raise HicorexError(f"{what} has shape {entries.shape} for {n_samples} samples; give one entry a sample.")
     if entries.dtype.kind in "fiu":
         return Index(entries.astype(float), entries, "numbers", title)
     dates = _dates(entries)

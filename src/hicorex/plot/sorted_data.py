@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from hicorex.columns import Columns
-from hicorex.plot.canvas import CONTRASTS, GREY, column_order, count_ticks, figure_of, thinned
+from hicorex.exceptions import HicorexError
+from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,9 @@ def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
         layout = ConstrainedLayoutEngine(w_pad=0.1)
         ax = tuple(plt.subplots(1, 2, figsize=(8, 4), layout=layout, sharey=True)[1])
     single = not isinstance(ax, Sequence | np.ndarray)
-    pair = (None, ax) if single else tuple(ax)
+    pair = (None, axes_or_new(ax)) if single else tuple(ax)
+    if len(pair) != 2:
+        raise HicorexError(f"ax holds {len(pair)} Axes; give one, or two for the table before and after.")
     for own, picture, title in zip(pair, (before, after), ("as given", "sorted by factor"), strict=True):
         if own is not None:
             _draw(own, picture, shape)
@@ -68,7 +71,9 @@ def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
     return ax if single else pair
 
 
-def sorted_image(model: "Explainer", X: Any, labels: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def sorted_image(
+    model: "Explainer", X: Any, labels: np.ndarray | None = None, most: int = MOST_CELLS
+) -> tuple[np.ndarray, np.ndarray]:
     """A table as numbers from 0, low, to 1, high, before and after sorting, NaN where values are missing.
 
     Parameters
@@ -78,20 +83,22 @@ def sorted_image(model: "Explainer", X: Any, labels: np.ndarray | None = None) -
     X : array-like or data frame of shape (n_samples, n_features)
     labels : ndarray of shape (n_samples, n_factors of all layers), default=None
         The most likely states, as of ``transform``, if they are known.
+    most : int, default=1000
+        Most rows, and columns, of the images.
 
     Returns
     -------
-    before, after : ndarrays of at most 1000 rows and columns
+    before, after : ndarrays
         Each thinned evenly in its own order.
     """
-    check_is_fitted(model)
+    check_model(model)
     validate_data(model, X, reset=False, skip_check_array=True)
     layer = model._stack[0]
     states = layer._label(X) if labels is None else labels[:, : layer.n_factors_]
     # Small numbers are sorted by their digits, in linear time; the last key decides first.
     rows = np.lexsort(states[:, ::-1].T.astype(np.uint8))
     columns = column_order(layer)
-    some_rows, some_columns = thinned(rows.size, MOST_CELLS), thinned(columns.size, MOST_CELLS)
+    some_rows, some_columns = thinned(rows.size, most), thinned(columns.size, most)
 
     def picture(own_rows: np.ndarray, own_columns: np.ndarray) -> np.ndarray:
         return layer._schema.shades(Columns(_safe_indexing(X, own_rows), least_samples=1), own_columns)

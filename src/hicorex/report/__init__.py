@@ -23,6 +23,7 @@ def write_report(
     samples: Samples | None = None,
     groupings: Sequence[Grouping] = (),
     title: str = TITLE,
+    decisions: Sequence[Any] = (),
 ) -> None:
     """Write the report of a model to a file, whole or not at all.
 
@@ -36,7 +37,9 @@ def write_report(
         Ways to colour the variables.
     title : str
         What the page is called.
+    decisions : sequence of Decision
+        What was made of each column of the file, if the table came from one.
     """
-    page = page_of(model, samples, groupings, title)
+    page = page_of(model, samples, groupings, title, decisions)
     with whole_file(path) as file:
         file.write(page.encode())

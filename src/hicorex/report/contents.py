@@ -7,12 +7,13 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from hicorex.columns import Columns
-from hicorex.exceptions import HicorexError
-from hicorex.graph import Graph, graph_of, names_of, weights_of
+from hicorex.graph import graph_of, names_of, weights_of
 from hicorex.groups import Grouping
 from hicorex.layout import arrange
-from hicorex.plot.canvas import thinned
-from hicorex.results import printable, shortened
+from hicorex.plot.canvas import label_of, thinned
+from hicorex.plot.factor import value_names
+from hicorex.plot.pointwise import Index, index_of
+from hicorex.results import printable, short, shortened
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -22,9 +23,11 @@ MOST_LINKS = 100_000
 # Longer names are cut in the middle.
 NAME_WIDTH = 80
 # Of a factor, so many variables are described state by state, from so many samples at most.
-PROFILED, PROFILE_ROWS = 12, 50_000
+PROFILED, PROFILE_ROWS = 30, 50_000
 # Of a state, so many samples are named; of all samples, so many surprising ones, with so many factors that say so.
 EXAMPLES, SURPRISING, REASONS = 3, 20, 3
+# Nearer than this to what is usual, in standard deviations, nothing is surprising.
+USUAL = 2
 # What the values of a factor are called, for a layer above it.
 STATES = tuple(f"state {s}" for s in range(100))
 
@@ -34,32 +37,29 @@ class Samples(NamedTuple):
 
     X : array-like or data frame of shape (n_samples, n_features)
     states, log_z : (n_samples, n_factors of all layers)
-    row_names : (n_samples,), what the samples are called
-    row_title : what these names are, such as "month"
+    rows : what the samples are called
+    title : what these names are, such as "month"
     """
 
     X: Any
     states: np.ndarray
     log_z: np.ndarray
-    row_names: Any
-    row_title: str = "sample"
+    rows: Index
+    title: str
 
     def name(self, i: int) -> str:
         """What a sample is called."""
-        own = getattr(self.row_names, "iloc", self.row_names)[int(i)]
-        return shown(own.as_py() if hasattr(own, "as_py") else own)
+        return shown(self.rows.names[int(i)])
 
 
-def named_samples(X: Any, states: np.ndarray, log_z: np.ndarray, row_names: Any = None) -> Samples:
+def named_samples(
+    X: Any, states: np.ndarray, log_z: np.ndarray, row_names: Any = None, title: str = "sample"
+) -> Samples:
     """Samples by the names given, by the index of a pandas data frame, or by their numbers."""
-    title = "sample"
     if row_names is None and hasattr(X, "index") and hasattr(X, "iloc"):
         row_names, title = X.index, str(X.index.name or title)
-    if row_names is None:
-        row_names = np.arange(len(states))
-    if len(row_names) != len(states):
-        raise HicorexError(f"row_names has {len(row_names)} names for {len(states)} samples; give one a sample.")
-    return Samples(X, states, log_z, row_names, title)
+    index = index_of(row_names, len(states), "row_names")
+    return Samples(X, states, log_z, index._replace(title=index.title or label_of(title)), title)
 
 
 class Reason(NamedTuple):
@@ -105,7 +105,7 @@ class Map(NamedTuple):
 def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
     """The linked variables and factors, and where they go."""
     whole = graph_of(model)
-    graph = _strongest(whole)
+    graph = whole.strongest(MOST_LINKS)
     at = {node.id: i for i, node in enumerate(graph.nodes)}
     columns = [i for i, node in enumerate(whole.nodes) if node.layer == 0 and node.id in at]
     first = groupings[0].number[columns] if groupings else np.zeros(len(columns), int)
@@ -124,6 +124,7 @@ def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
         "weight": _short(edge.weight for edge in graph.edges),
         "alpha": _short(edge.alpha for edge in graph.edges),
         "known": _short(edge.mutual_information for edge in graph.edges),
+        "linked": (model._stack[0].clusters_[columns] >= 0).astype(int).tolist(),
         "groupings": [
             {
                 "title": shown(one.title),
@@ -137,48 +138,39 @@ def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
     return Map(payload, {i: node for node, i in enumerate(columns)}, factors, len(whole.edges))
 
 
-def _strongest(graph: Graph) -> Graph:
-    """The nodes that are linked, and their links, or the strongest of these where there are very many."""
-    weights = np.array([edge.weight for edge in graph.edges])
-    least = -np.sort(-weights)[MOST_LINKS - 1] if weights.size > MOST_LINKS else 0
-    return graph.select(least)
-
-
 def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[int, dict[str, Any]]:
     """For the node of each factor: how many samples are in each state, examples of them, and what its variables do."""
     if samples is None:
         return {}
     rows = thinned(len(samples.states), PROFILE_ROWS)
-    read = Columns(_safe_indexing(samples.X, rows), least_samples=1)
     names = names_of(model)
-    first = model._stack[0]
-    leading = {j: _largest(weights_of(first)[:, j], PROFILED) for j in range(first.n_factors_)}
-    # In rising order, since neighbouring columns of a data frame are read together.
-    values = {i: _values(first, read, i) for i in sorted({int(i) for own in leading.values() for i in own})}
     details = {}
-    before = done = 0
+    below: list[Values] = []
+    done = 0
     for k, layer in enumerate(model._stack, start=1):
         weights = weights_of(layer)
+        leading = [_largest(weights[:, j], PROFILED) for j in range(layer.n_factors_)]
+        known = _read(layer, samples.X, rows, np.unique(np.concatenate(leading))) if k == 1 else dict(enumerate(below))
         for j, name in enumerate(names[k]):
             if name not in drawn.factors:
                 continue
             states, log_z = samples.states[:, done + j], samples.log_z[:, done + j]
             own = [np.flatnonzero(states == state) for state in range(layer.n_states)]
             deviation = model._surprise_of_factors(log_z, done + j)
-            odd = [i for i in _largest(-deviation, EXAMPLES) if deviation[i] < -2]
+            odd = [i for i in _largest(-deviation, EXAMPLES) if deviation[i] < -USUAL]
             profile = {}
-            for i in _largest(weights[:, j], PROFILED).tolist():
+            for i in leading[j].tolist():
                 node = drawn.variables.get(i) if k == 1 else drawn.factors.get(names[k - 1][i])
                 if node is not None and weights[i, j] > 0:
-                    column, known = values[i] if k == 1 else (samples.states[rows, before + i], STATES)
-                    profile[node] = [_mostly(column, known, states[rows] == s) for s in range(layer.n_states)]
+                    profile[node] = _by_state(known[i], states[rows], layer.n_states)
             details[drawn.factors[name]] = {
-                "counts": [rows.size for rows in own],
-                "typical": [[samples.name(i) for i in rows[_largest(log_z[rows], EXAMPLES)]] for rows in own],
+                "counts": [members.size for members in own],
+                "typical": [[samples.name(i) for i in m[_largest(log_z[m], EXAMPLES)]] for m in own],
                 "odd": [[samples.name(i), round(float(deviation[i]), 1)] for i in odd],
                 "profile": profile,
             }
-        before, done = done, done + layer.n_factors_
+        below = [Values(column, STATES) for column in samples.states[rows, done : done + layer.n_factors_].T]
+        done += layer.n_factors_
     return details
 
 
@@ -189,7 +181,7 @@ def surprising_samples(model: "Explainer", samples: Samples) -> list[Surprising]
     names = [name for own in names_of(model)[1:] for name in own]
     found = []
     for i in _largest(np.abs(surprise), SURPRISING):
-        if surprise[i] == 0:
+        if abs(surprise[i]) < USUAL:
             break
         own = model._surprise_of_factors(samples.log_z[i], slice(None))
         reasons = (Reason(names[j], float(own[j])) for j in _largest(np.abs(own), REASONS) if own[j] != 0)
@@ -197,24 +189,47 @@ def surprising_samples(model: "Explainer", samples: Samples) -> list[Surprising]
     return found
 
 
-def _values(layer: Any, read: Columns, i: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The values of a variable as numbers, or as codes and the categories that these stand for."""
-    categories = layer._schema.categories.get(i)
-    if categories is None:
-        return read.numbers(np.array([i]))[:, 0], None
-    return read.codes(i, categories)[0], categories
+class Values(NamedTuple):
+    """A variable: numbers, NaN where missing, or codes of values, beyond the last where missing."""
+
+    column: np.ndarray
+    values: Sequence[str] | None = None
 
 
-def _mostly(values: np.ndarray, categories: Any, own: np.ndarray) -> str:
-    """In words, what a variable is in some samples: its mean, or its most frequent value and how frequent that is."""
-    values = values[own]
-    if categories is None:
-        values = values[~np.isnan(values)]
-        return f"{values.mean():.3g}" if values.size else ""
-    counts = np.bincount(values[values < len(categories)])
-    if not counts.sum():
-        return ""
-    return f"{shown(categories[counts.argmax()])} ({counts.max() / counts.sum():.0%})"
+def _read(layer: Any, X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int, Values]:
+    """Some columns of some samples, by their index in the table."""
+    if isinstance(X, np.ndarray | list | tuple):
+        part = np.asarray(X)[np.ix_(rows, columns)]
+    else:  # of a data frame, columns first, which copies little
+        part = _safe_indexing(_safe_indexing(X, columns, axis=1), rows)
+    read = Columns(part, least_samples=1)
+    found = {}
+    for at, i in enumerate(columns.tolist()):
+        categories = layer._schema.categories.get(i)
+        if categories is None:
+            found[i] = Values(read.numbers(np.array([at]))[:, 0])
+        else:
+            found[i] = Values(read.codes(at, categories)[0], [shown(name) for name in value_names(categories)])
+    return found
+
+
+def _by_state(variable: Values, states: np.ndarray, n_states: int) -> list[str]:
+    """In words, what a variable is in each state: mean and spread, or how frequent a value is.
+
+    Of two values that is the rarer one, of more the most frequent one in the state.
+    """
+    own = [variable.column[states == state] for state in range(n_states)]
+    if variable.values is None:
+        known = [column[~np.isnan(column)] for column in own]
+        return [f"{short(c.mean(), 3)} \u00b1 {short(c.std(), 2)}" if c.size else "" for c in known]
+    size = len(variable.values)
+    counts = [np.bincount(column, minlength=size)[:size] for column in own]
+    rarer = int(np.sum(counts, axis=0).argmin()) if size == 2 else None
+    words = []
+    for count in counts:
+        value = int(count.argmax()) if rarer is None else rarer
+        words.append(f"{variable.values[value]}: {count[value] / count.sum():.0%}" if count.sum() else "")
+    return words
 
 
 def _largest(values: np.ndarray, most: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from hicorex.plot.canvas import PALETTE
 from hicorex.plot.sorted_data import coloured
 
 # A colour that no picture uses: what has it takes that of the page's text.
-INK = "#010203"
+INK, BLACK = "#010203", "#000000"
 STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -33,25 +33,36 @@ STYLE: Any = {
 
 def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: float) -> str:
     """What ``draw(ax)`` draws, as an SVG element; the same bytes for the same picture."""
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     file = StringIO()
-    with rc_context(STYLE | {"svg.hashsalt": title}), warnings.catch_warnings():
+    with rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has its own fonts
+        rcdefaults()  # whatever style the user has set
+        rcParams.update(STYLE | {"svg.hashsalt": title})
         figure = Figure(figsize=(width, height), layout="compressed")
         draw(figure.subplots())
+        for own in figure.findobj(Text):
+            own.set_path_effects([])  # with which letters would be outlines
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = file.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*">', "<g>", text)  # the next picture would have the same
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     text = text.replace("<svg", f'<svg class="figure" role="img" aria-label="{escape(title)}"', 1)
+    return re.sub(r"<[^>]*>", lambda tag: _recoloured(tag[0]), text)
+
+
+def _recoloured(tag: str) -> str:
+    """A tag in the colours of the page; what is written between tags stays as people have named it."""
     for i, colour in enumerate(PALETTE):
-        text = text.replace(colour, f"var(--c{i})")
-    text = text.replace("stroke: #ffffff", "stroke: var(--paper)")
-    return text.replace(INK, "currentColor").replace("#000000", "currentColor")
+        tag = tag.replace(colour, f"var(--c{i})")
+    tag = tag.replace("stroke: #ffffff", "stroke: var(--paper)")
+    return tag.replace(INK, "currentColor").replace(BLACK, "currentColor")
 
 
 def inline_png(image: np.ndarray, title: str) -> str:

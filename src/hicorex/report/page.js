@@ -24,6 +24,7 @@
     linksOf[map.below[e]].push(e);
     linksOf[map.above[e]].push(e);
   }
+  const isLinked = (i) => isFactor(i) || map.linked[i] === 1;
   const byStrength = Array.from({ length: nNodes }, (_, i) => i)
     .filter((i) => !isFactor(i))
     .sort((a, b) => map.information[b] - map.information[a]);
@@ -38,7 +39,7 @@
   const element = (tag, properties = {}, ...children) => {
     const made = document.createElement(tag);
     for (const [key, value] of Object.entries(properties)) {
-      if (key in made && key !== "list") made[key] = value;
+      if (key in made) made[key] = value;
       else made.setAttribute(key, value);
     }
     made.append(...children.filter((child) => child !== null));
@@ -136,7 +137,7 @@
     return [x * state.scale + state.x, y * state.scale + state.y];
   };
   const spacing = () => (state.layout === "layered" ? 3 : 2 * Math.PI) * state.scale / map.slots;
-  const cut = (name) => (name.length > 24 ? `${name.slice(0, 23)}\u2026` : name);
+  const cut = (name) => (name.length > 24 ? `${name.slice(0, 12)}\u2026${name.slice(-11)}` : name);
   const longest = map.names.reduce((a, name, i) => (isFactor(i) || name.length < a.length ? a : cut(name)), "");
 
   const fit = () => {
@@ -153,6 +154,7 @@
       state.y = height / 2;
     }
     state.fitted = state.scale;
+    state.touched = false;
     draw();
   };
 
@@ -177,7 +179,6 @@
   };
 
   const drawLinks = () => {
-    const dimmed = state.selected >= 0 || state.group !== null;
     context.lineCap = "round";
     for (const bucket of state.paths) {
       if (state.moving && !bucket.strong) continue;
@@ -187,7 +188,7 @@
       context.lineWidth = (0.2 + 0.8 * bucket.width) * Math.min(Math.max(spacing() / 6, 0.3), 1) / state.scale;
       context.stroke(bucket.path);
     }
-    if (dimmed && state.selected >= 0) {
+    if (state.selected >= 0) {
       context.globalAlpha = 0.9;
       for (const e of linksOf[state.selected]) {
         if (map.weight[e] < state.threshold) break;
@@ -221,16 +222,20 @@
       if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
       const group = groupOf(i);
       const off = (near && !near.has(i)) || (state.group !== null && group !== state.group);
-      const key = `${group},${off}`;
-      if (!buckets.has(key)) buckets.set(key, { group, off, nodes: [] });
+      const full = isLinked(i);
+      const key = `${group},${off},${full}`;
+      if (!buckets.has(key)) buckets.set(key, { group, off, full, nodes: [] });
       buckets.get(key).nodes.push(x, y);
     }
-    for (const { group, off, nodes } of buckets.values()) {
+    context.lineWidth = 1;
+    for (const { group, off, full, nodes } of buckets.values()) {
       context.globalAlpha = off ? 0.25 : 1;
-      context.fillStyle = colourOf(group);
+      context.strokeStyle = colourOf(group);
+      context.fillStyle = full ? colourOf(group) : theme.paper;
       context.beginPath();
       for (let at = 0; at < nodes.length; at += 2) addShape(shapeOf(group), nodes[at], nodes[at + 1], radius);
       context.fill();
+      context.stroke();
     }
     context.globalAlpha = 1;
   };
@@ -263,6 +268,7 @@
     const font = Math.min(Math.max(spacing() * 0.85, 9), 13);
     const room = (font * 1.1) / spacing() / map.slots;
     const bins = new Map();
+    const last = Math.floor(1 / room);
     context.font = `${font}px system-ui, sans-serif`;
     context.textBaseline = "middle";
     context.fillStyle = theme.ink;
@@ -271,8 +277,9 @@
       const [x, y] = toScreen(i);
       if (x < -200 || y < -200 || x > width + 200 || y > height + 200) return;
       const bin = Math.floor(map.place[i] / room);
-      for (const at of [bin - 1, bin, bin + 1]) {
-        if (bins.has(at) && Math.abs(bins.get(at) - map.place[i]) < room) return;
+      for (const at of [bin - 1, bin, bin + 1, ...(bin < 2 ? [last - 1, last] : []), ...(bin > last - 2 ? [0, 1] : [])]) {
+        const apart = bins.has(at) ? Math.abs(bins.get(at) - map.place[i]) : 1;
+        if (Math.min(apart, state.layout === "layered" ? 1 : 1 - apart) < room) return;
       }
       bins.set(bin, map.place[i]);
       const angle = state.layout === "layered" ? Math.PI / 2 : polar(i)[1];
@@ -313,6 +320,12 @@
     context.setTransform(ratio * state.scale, 0, 0, ratio * state.scale, ratio * state.x, ratio * state.y);
     drawLinks();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (!nLinks) {
+      context.fillStyle = theme.ink;
+      context.textAlign = "center";
+      context.font = "16px system-ui, sans-serif";
+      context.fillText("There are no links to draw.", width / 2, height / 2);
+    }
     const near = marked();
     drawVariables(near);
     if (!state.moving || nNodes < MOVING_LINKS) drawNames(near);
@@ -323,6 +336,7 @@
 
   let settle = 0;
   const moved = () => {
+    state.touched = true;
     state.moving = true;
     clearTimeout(settle);
     settle = setTimeout(() => { state.moving = false; draw(); }, 160);
@@ -364,7 +378,9 @@
   const describe = (i) => {
     if (isFactor(i)) return `explains ${nats(map.information[i])} nats; ${count(linksOf[i].filter((e) => map.above[e] === i).length, "link")} below`;
     const words = [];
-    if (map.home[i] >= 0) words.push(`belongs to ${map.names[map.home[i]]}, which knows ${nats(map.known[linksOf[i][0]])} nats of it`);
+    const home = linksOf[i].find((e) => map.above[e] === map.home[i]);
+    if (home !== undefined) words.push(`belongs to ${map.names[map.home[i]]}, which knows ${nats(map.known[home])} nats of it`);
+    if (!isLinked(i)) words.push("its links may be chance");
     for (const grouping of map.groupings) {
       if (grouping.number[i] >= 0) words.push(`${grouping.title}: ${grouping.groups[grouping.number[i]]}`);
     }
@@ -388,6 +404,7 @@
     return [event.clientX - box.left, event.clientY - box.top];
   };
   canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
     canvas.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, local(event));
     travelled = 0;
@@ -409,6 +426,7 @@
   });
   const release = (event) => {
     if (!pointers.delete(event.pointerId) || travelled > 4 || event.type === "pointercancel") return;
+    opener = null; // the focus stays on the map
     const i = nodeUnder(...local(event));
     if (i >= 0) select(i); else deselect();
   };
@@ -440,17 +458,20 @@
 
   const panel = byId("panel");
   let opener = null;
-  const link = (i) => element("button", { type: "button", className: "link", onclick: () => { select(i); centreOn(i); } }, map.names[i]);
+  const link = (i) => element("button", {
+    type: "button", className: "link", onclick: () => { select(i, opener ?? canvas); centreOn(i); },
+  }, map.names[i]);
 
   const rowsOf = (edges, other, profile) => edges.map((e) => {
     const i = other(e);
-    const cells = [element("td", {}, link(i)), ...[map.weight[e], map.alpha[e], map.known[e]].map((x) => element("td", { className: "number" }, nats(x)))];
+    const numbers = profile ? [map.weight[e], map.alpha[e]] : [map.weight[e], map.alpha[e], map.known[e]];
+    const cells = [element("td", {}, link(i)), ...numbers.map((x) => element("td", { className: "number" }, nats(x)))];
     for (const value of (profile && profile[i]) || []) cells.push(element("td", { className: "value" }, value));
     return element("tr", {}, ...cells);
   });
   const linkTable = (title, edges, other, most, profile, nStates) => {
     if (!edges.length) return null;
-    const heads = ["", "weight", "alpha", "nats"];
+    const heads = profile ? ["", "weight", "alpha"] : ["", "weight", "alpha", "nats"];
     if (profile) for (let s = 0; s < nStates; s++) heads.push(`state ${s}`);
     const rest = edges.length - most;
     return element("div", {},
@@ -468,6 +489,18 @@
         detail.typical[s].length ? `; most typical: ${detail.typical[s].join(", ")}` : ""))),
     detail.odd.length ? element("p", {}, "Least in line with the factor: ", detail.odd.map(([name, z]) => `${name} (${z} sd)`).join(", ")) : null);
   };
+  const composition = (i) => {
+    const grouping = map.groupings[state.colourBy];
+    const counts = new Map();
+    for (let v = 0; grouping && v < nNodes; v++) {
+      if (!isFactor(v) && map.home[v] === i && grouping.number[v] >= 0) {
+        counts.set(grouping.number[v], (counts.get(grouping.number[v]) ?? 0) + 1);
+      }
+    }
+    if (!counts.size) return null;
+    const parts = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([n, size]) => `${grouping.groups[n]} (${size})`);
+    return element("p", {}, `${grouping.title}: ${parts.join(", ")}${counts.size > 5 ? ", \u2026" : ""}`);
+  };
   const fill = (i) => {
     const name = map.names[i];
     const title = element("h3", { tabIndex: -1 }, name);
@@ -481,9 +514,9 @@
     const detail = data.details[i];
     const told = data.factors[i];
     const facts = [`Explains ${nats(told.explains)} nats`];
-    if (told.contribution !== null) facts.push(`adds ${nats(told.contribution)} (standard error ${nats(told.contribution_stderr)}) to the lower bound`);
+    if (told.contribution !== null) facts.push(`without it the bound would lose ${nats(told.contribution)} (standard error ${nats(told.contribution_stderr)})`);
     facts.push(`${count(told.states, "state")}, layer ${told.layer}`);
-    panel.replaceChildren(close, title, element("p", {}, `${facts.join("; ")}.`),
+    panel.replaceChildren(close, title, element("p", {}, `${facts.join("; ")}.`), composition(i) ?? "",
       detail ? statesOf(detail) : element("p", { className: "note" }, "The report was made without samples."),
       linkTable(told.layer > 1 ? "Factors below" : "Variables", below, (e) => map.below[e], 30, detail && detail.profile, told.states) ?? "",
       linkTable("Factors above", above, (e) => map.above[e], 10) ?? "");
@@ -491,11 +524,16 @@
   };
   function select(i, from = null) {
     if (from) opener = from;
+    if (!state.shown[i]) {
+      slider.value = state.threshold = 0;
+      buildPaths();
+    }
     state.selected = i;
     tip.hidden = true;
     panel.hidden = false;
     const title = fill(i);
     if (from) title.focus({ preventScroll: true });
+    if (matchMedia("(max-width: 800px)").matches) panel.scrollIntoView({ block: "nearest" });
     resized();
   }
   function deselect() {
@@ -551,6 +589,10 @@
     state.colourBy = Number(colours.value);
     drawLegend();
     buildPaths();
+    if (state.selected >= 0) fill(state.selected);
+  });
+  byId("save").addEventListener("click", () => {
+    element("a", { href: canvas.toDataURL("image/png"), download: "hierarchy.png" }).click();
   });
   byId("zoom-in").addEventListener("click", () => zoom(1.4));
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.4));
@@ -560,10 +602,6 @@
   const found = byId("found");
   const pick = (i) => {
     found.hidden = true;
-    if (map.weight[linksOf[i][0]] < state.threshold) {
-      slider.value = state.threshold = 0;
-      buildPaths();
-    }
     select(i, search);
     centreOn(i);
   };
@@ -621,7 +659,8 @@
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const rows = [...byId("factors").tBodies[0].rows];
     for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
-    byId("factors-shown").textContent = `${rows.filter((row) => !row.hidden).length} of ${count(rows.length, "factor")}`;
+    const found = rows.filter((row) => !row.hidden).length;
+    byId("factors-shown").textContent = `${words.length ? `${found} of ` : ""}${count(rows.length, "factor")}`;
   });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-factor]");
@@ -644,6 +683,8 @@
   let before;
   addEventListener("beforeprint", () => {
     before = { ...state, theme: root.dataset.theme };
+    state.selected = -1;
+    state.group = null;
     root.dataset.theme = "light";
     paper = [640, 640]; // 17 cm, in pixels of style sheets
     readTheme();
@@ -653,7 +694,7 @@
   addEventListener("afterprint", () => {
     if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
     paper = null;
-    Object.assign(state, { scale: before.scale, x: before.x, y: before.y, fitted: before.fitted });
+    for (const key of ["scale", "x", "y", "fitted", "touched", "selected", "group"]) state[key] = before[key];
     retheme();
   });
 
@@ -661,7 +702,7 @@
   let known = [0, 0];
   function resized() {
     const [width, height] = size();
-    if (!known[0] || !state.fitted) fit();
+    if (!known[0] || !state.touched) fit();
     else if (width !== known[0] || height !== known[1]) pan((width - known[0]) / 2, (height - known[1]) / 2);
     known = [width, height];
     draw();

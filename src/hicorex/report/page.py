@@ -36,7 +36,13 @@ DARK = (
 )
 
 
-def page_of(model: "Explainer", samples: Samples | None, groupings: Sequence[Grouping], title: str) -> str:
+def page_of(
+    model: "Explainer",
+    samples: Samples | None,
+    groupings: Sequence[Grouping],
+    title: str,
+    decisions: Sequence[Any],
+) -> str:
     """The whole page as text."""
     told = description(model)
     drawn = map_of(model, groupings)
@@ -59,9 +65,9 @@ def page_of(model: "Explainer", samples: Samples | None, groupings: Sequence[Gro
         map_note=sections.map_note(drawn, told),
         factors=sections.factors(told, drawn.factors),
         explained=sections.explained(model, told),
-        samples=sections.samples(model, samples, drawn.factors),
+        samples=sections.samples(model, told, samples, drawn.factors),
         convergence=sections.convergence(model),
-        made=sections.made(model, told),
+        made=sections.made(model, told, decisions),
         data=_json(data),
     )
 

@@ -1,33 +1,42 @@
 """The sections of the report, each as HTML; whatever people have named is escaped."""
 
 import platform
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 import hicorex
 from hicorex.plot import bounds as draw_bounds
 from hicorex.plot import convergence as draw_convergence
 from hicorex.plot.pointwise import draw_pointwise
 from hicorex.plot.sorted_data import sorted_image
-from hicorex.report.contents import Map, Samples, shown, surprising_samples
+from hicorex.report.contents import SURPRISING, USUAL, Map, Samples, shown, surprising_samples
 from hicorex.report.figures import inline_png, inline_svg
-from hicorex.results import NOTHING, count, explains, heading, how_much, nats
+from hicorex.results import NOTHING, count, explains, heading, how_much, no_more, printable, short, shortened
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
 
 # Factors that the table lists, variables that lead each of them, and factors that the summary names.
 MOST_ROWS, LEADING, NAMED = 1000, 6, 5
+# Columns of the file that are listed, and cells of a side of the images, which are no place to read values off.
+MOST_COLUMNS, MOST_CELLS = 300, 400
+WORDS = {
+    "total correlation": "how much the variables depend on each other, all together; 0 if they are independent",
+    "nat": "the unit of it: two copies of a fair coin share 0.69 nats, which is one bit",
+    "factor": "something hidden that is in one of a few states in each sample, and that variables follow",
+    "alpha": "the share in which a variable belongs to a factor, from 0 to 1",
+    "weight": "of a link: alpha times what the factor knows of the variable, in nats",
+    "surprise": "how far a sample is from what is usual, in standard deviations",
+}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
 
 
 def _number(x: float | None) -> str:
     """A cell of a table that sorts by the whole number."""
-    return f'<td class="number" data-value="{-np.inf if x is None else x!r}">{nats(x)}</td>'
+    return f'<td class="number" data-value="{"-Infinity" if x is None else repr(x)}">{short(x)}</td>'
 
 
 def _sortable(first: str, *numbers: str) -> str:
@@ -48,16 +57,16 @@ def _factor(name: str, nodes: dict[str, int]) -> str:
 
 def summary(told: dict[str, Any], nodes: dict[str, int]) -> str:
     """What was found in words, with the factors that explain most."""
-    paragraphs = [heading(told), how_much(told) if explains(told) else NOTHING]
-    pieces = [f"<p>{escape(text)}</p>" for text in paragraphs]
+    paragraphs = [heading(told), how_much(told) if explains(told) else NOTHING, no_more(told)]
+    pieces = [f"<p>{escape(text)}</p>" for text in paragraphs if text]
     first = [row for row in told["factors"] if row["layer"] == 1 and row["explains"]]
     if first and explains(told):
         pieces.append("<p>The factors that explain most:</p><ul>")
         for row in first[:NAMED]:
-            leading = ", ".join(shown(name) for name in row["top_variables"][:LEADING])
+            leading = _leading(row)
             members = count(row["n_variables"], "variable") if row["n_variables"] else "no significant link"
             pieces.append(
-                f"<li>{_factor(row['factor'], nodes)} explains {nats(row['explains'])} nats ({members}): "
+                f"<li>{_factor(row['factor'], nodes)} explains {short(row['explains'])} nats ({members}): "
                 f"{escape(leading)}</li>"
             )
         pieces.append("</ul>")
@@ -65,15 +74,22 @@ def summary(told: dict[str, Any], nodes: dict[str, int]) -> str:
     if loose:
         names = ", ".join(shown(name) for name in loose[:LEADING]) + (", \u2026" if len(loose) > LEADING else "")
         pieces.append(f"<p>{count(len(loose), 'variable')} without a significant link: {escape(names)}</p>")
-    return "".join(pieces)
+    words = "".join(f"<dt>{word}</dt><dd>{meaning}</dd>" for word, meaning in WORDS.items())
+    return f"{''.join(pieces)}<details><summary>What the words mean</summary><dl>{words}</dl></details>"
+
+
+def _leading(row: dict[str, Any]) -> str:
+    """The first variables that belong to a factor most, or if there are none, that are linked to it."""
+    return ", ".join(shown(name) for name in row["top_variables"][: min(LEADING, row["n_variables"] or LEADING)])
 
 
 def map_note(drawn: Map, told: dict[str, Any]) -> str:
     """How to read the map, and what is not on it."""
     text = (
         "Variables are on the outside, each factor next to those that belong to it most. The width of a link is "
-        "alpha \u00d7 mutual information; the size of a factor is what it explains. Click a factor or a variable for "
-        "details; drag to move, use the buttons or Ctrl and the wheel to zoom."
+        "alpha \u00d7 mutual information; the size of a factor is what it explains, the number on it that of its name. "
+        "Variables without a significant link are hollow. Click a factor or a variable for details; drag to move, use "
+        "the buttons, or the wheel after a click or with Ctrl, to zoom."
     )
     left_out = drawn.n_links - len(drawn.payload["below"])
     missing = told["n_variables"] - len(drawn.variables)
@@ -88,61 +104,61 @@ def factors(told: dict[str, Any], nodes: dict[str, int]) -> str:
     """The table of factors."""
     rows = []
     for row in told["factors"][:MOST_ROWS]:
-        leading = ", ".join(shown(name) for name in row["top_variables"][:LEADING])
+        leading = _leading(row)
         rows.append(
             f"<tr><td>{_factor(row['factor'], nodes)}</td>"
             + "".join(f'<td class="number">{row[key]}</td>' for key in ("layer", "states"))
             + "".join(_number(row[key]) for key in ("explains", "contribution", "contribution_stderr"))
             + f'<td class="number">{row["n_variables"]}</td><td>{escape(leading)}</td></tr>'
         )
-    head = _sortable("factor", "layer", "states", "explains", "adds", "std. error", "variables")
+    head = _sortable("factor", "layer", "states", "explains", "lost without it", "std. error", "variables")
     n = len(told["factors"])
-    shown_of = f"{min(n, MOST_ROWS)} of {count(n, 'factor')}"
+    more = f" The {MOST_ROWS:,} first of {n:,} factors are listed." if n > MOST_ROWS else ""
     return (
-        '<p class="note">In nats: what a factor explains by itself, and what it adds to the lower bound beside the '
-        "others, with its standard error.</p>"
+        '<p class="note">In nats: what a factor explains, and what the lower bound would lose without it, which is '
+        f"less where others could stand in for it, with its standard error.{more}</p>"
         '<p class="filter"><label>Filter <input type="search" id="filter" placeholder="words"></label> '
-        f'<span id="factors-shown" role="status">{shown_of}</span></p>'
+        f'<span id="factors-shown" role="status">{count(len(rows), "factor")}</span></p>'
         f'<div class="tall scroll"><table id="factors" class="sortable"><thead><tr>{head}'
-        f'<th scope="col">led by</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<th scope="col" class="long">led by</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 
 
 def explained(model: "Explainer", told: dict[str, Any]) -> str:
     """The bounds as a picture and by layer."""
     picture = inline_svg(lambda ax: draw_bounds(model, ax=ax), "Bounds on the total correlation", 8, 2.4)
-    heads = ("layer", "factors", "adds to the bound", "std. error", "bound up to here", "objective")
-    keys = ("contribution", "contribution_stderr", "lower", "objective")
-    rows = "".join(
-        f'<tr><td>{row["name"]}</td><td class="number">{row["n_factors"]}</td>'
-        + "".join(_number(row[key]) for key in keys)
-        + "</tr>"
-        for row in told["bounds"]["layers"]
-    )
     bounds = told["bounds"]
+    heads = ("layer", "factors", "lower bound up to here", "adds")
+    rows, before = [], 0.0
+    for k, row in enumerate(bounds["layers"], start=1):
+        lower = row["lower"] or 0.0
+        adds = _number(lower - before) if k <= bounds["depth"] else '<td class="number">does not count</td>'
+        rows.append(f'<tr><td>{row["name"]}</td><td class="number">{row["n_factors"]}</td>{_number(lower)}{adds}</tr>')
+        before = lower
     entropy = ""
     if bounds["entropy_lower"] is not None:
         entropy = (
-            f"<p>The entropy of the table is between {nats(bounds['entropy_lower'])} and "
-            f"{nats(bounds['entropy_upper'])} nats.</p>"
+            f"<p>The entropy of the table is between {short(bounds['entropy_lower'])} and "
+            f"{short(bounds['entropy_upper'])} nats.</p>"
         )
     head = "".join(f'<th scope="col"{" class=number" if i else ""}>{name}</th>' for i, name in enumerate(heads))
     return (
         "<p>What the layers explain adds up to a lower bound on the total correlation; the whiskers are one standard "
-        "error. An upper bound, where there is one, tells how much can be left at most.</p>"
+        "error. A layer counts as long as it raises the bound. An upper bound, where there is one, tells how much can "
+        "be left at most.</p>"
         f"{_figure(picture)}{entropy}"
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 
 
-def samples(model: "Explainer", samples: Samples | None, nodes: dict[str, int]) -> str:
+def samples(model: "Explainer", told: dict[str, Any], samples: Samples | None, nodes: dict[str, int]) -> str:
     """Point-wise total correlation, the surprising samples and why, and the sorted table as a picture."""
     if samples is None:
         return '<p class="note">The report was made without samples: give them to see which are surprising.</p>'
     total = samples.log_z.sum(axis=1)
     surprise = model._surprise_of_samples(total)
     picture = inline_svg(
-        lambda ax: draw_pointwise(total, surprise, index=samples.row_names, ax=ax),
+        lambda ax: draw_pointwise(total, surprise, index=samples.rows, ax=ax),
         "Point-wise total correlation",
         9,
         3.2,
@@ -154,23 +170,30 @@ def samples(model: "Explainer", samples: Samples | None, nodes: dict[str, int]) 
             f"<tr><td>{escape(own.name)}</td>{_number(own.total_correlation)}"
             f'<td class="number" data-value="{own.surprise!r}">{own.surprise:+.1f}</td><td>{reasons}</td></tr>'
         )
-    head = _sortable(shown(samples.row_title), "total correlation", "surprise")
-    before, after = sorted_image(model, samples.X, samples.states)
+    head = _sortable(shown(samples.title), "total correlation", "surprise")
+    before, after = sorted_image(model, samples.X, samples.states, MOST_CELLS)
     return (
-        "<p>How much of each sample the factors explain, its point-wise total correlation. Far below what is usual, a "
+        f"<p>{count(len(total), 'sample')}; the model was fitted to {count(told['n_samples'], 'sample')}. "
+        "How much of each sample the factors explain is its point-wise total correlation. Far below what is usual, a "
         "sample breaks the dependence that the model has learned; far above, it follows it unusually strongly.</p>"
         f"{_figure(picture)}"
         "<h3>The most surprising samples</h3>"
-        '<p class="note">Surprise is in standard deviations from the mean of the fit; in parentheses, that of each '
-        "factor which says so most.</p>"
-        f'<div class="tall scroll"><table id="surprising" class="sortable"><thead><tr>{head}'
-        f'<th scope="col">factors that say so</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-        "<h3>The table, sorted</h3>"
+        + (_surprising(head, rows) if rows else f"<p>None is {USUAL} standard deviations from what is usual.</p>")
+        + "<h3>The table, sorted</h3>"
         '<p class="note">Rows are samples, columns variables; from low (blue) to high (red), grey where values are '
         "missing.</p>"
         f'<div class="pair">{_figure(inline_png(before, "The table as it came"), "As it came")}'
         f"{_figure(inline_png(after, 'The table sorted by factors'), 'Rows sorted by states, columns by factor')}"
         "</div>"
+    )
+
+
+def _surprising(head: str, rows: list[str]) -> str:
+    return (
+        f'<p class="note">Those {USUAL} standard deviations or more from the mean of the fit, at most {SURPRISING}; in '
+        "parentheses, the surprise of each factor which says so most.</p>"
+        f'<div class="tall scroll"><table id="surprising" class="sortable"><thead><tr>{head}'
+        f'<th scope="col">factors that say so</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 
 
@@ -188,18 +211,38 @@ def _draw_layer(model: "Explainer", layer: int, ax: Any) -> None:
     draw_convergence(model, layer=layer, ax=ax)
 
 
-def made(model: "Explainer", told: dict[str, Any]) -> str:
-    """Parameters and versions."""
+def made(model: "Explainer", told: dict[str, Any], decisions: Sequence[Any]) -> str:
+    """Parameters, versions, and what was made of the columns of the file."""
     parameters = {name: value for name, value in model.get_params().items() if name != "marginals"}
     kinds = model._stack[0]._schema.kinds
     parameters["marginals"] = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in sorted(set(kinds)))
-    stop = f" There is no further layer: {told['stop_reason']}." if told["stop_reason"] else ""
+    stop = f"There is no further layer: {told['stop_reason']}. " if told["stop_reason"] else ""
+    seed = "" if model.random_state is not None else " Without a random_state, each fit begins elsewhere."
     versions = {"hicorex": hicorex.__version__, "Python": platform.python_version()}
     versions |= {name: version(name) for name in PACKAGES}
     return (
-        "<p>The same table, parameters, random_state and versions give the same model, whatever the number of threads."
-        f"{escape(stop)}</p><h3>Parameters of {type(model).__name__}</h3>{_list(parameters)}"
-        f"<h3>Versions</h3>{_list(versions)}"
+        f"<p>{escape(stop)}The same table, parameters, random_state and versions give the same model, whatever the "
+        f"number of threads.{seed}</p><h3>Parameters of {type(model).__name__}</h3>{_list(parameters)}"
+        f"<h3>Versions</h3>{_list(versions)}{_columns(decisions)}"
+    )
+
+
+def _columns(decisions: Sequence[Any]) -> str:
+    """What was made of each column, those that are not used first."""
+    if not decisions:
+        return ""
+    order = sorted(decisions, key=lambda own: own.kind in ("gaussian", "rank", "categorical"))
+    rows = "".join(
+        f"<tr><td>{escape(shown(own.name))}</td><td>{escape(own.kind)}</td>"
+        f'<td class="number">{own.missing:.1%}</td><td>{escape(shortened(printable(own.why), 200))}</td></tr>'
+        for own in order[:MOST_COLUMNS]
+    )
+    rest = len(order) - MOST_COLUMNS
+    more = f'<p class="note">and {count(rest, "more column")}</p>' if rest > 0 else ""
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("column", "read as", "missing", "why"))
+    return (
+        f'<h3>Columns of the file</h3><div class="tall scroll"><table id="columns"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{more}"
     )
 
 

@@ -3,29 +3,27 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from hicorex.graph import graph_of
 from hicorex.plot import graph as draw_graph
 from hicorex.plot.canvas import PALETTE
 from hicorex.report.contents import shown
 from hicorex.report.figures import inline_svg
-from hicorex.results import FEW, NOTHING, count, description, explains, heading, how_much, nats
+from hicorex.results import FEW, NOTHING, count, description, explains, heading, how_much, short
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
 
 # Factors in the table, links in the picture, and variables whose names are written.
-MOST_FACTORS, MOST_LINKS, MOST_NAMED = 8, 400, 60
+MOST_FACTORS, MOST_LINKS, MOST_NAMED = 8, 300, 60
 
 
 def small_report(model: "Explainer") -> str:
     """A picture of the hierarchy, how much is explained, and by what, as an HTML element."""
     told = description(model)
     pieces = [f"<p>{escape(heading(told))} {escape(how_much(told) if explains(told) else NOTHING)}</p>"]
-    weights = np.array([edge.weight for edge in graph_of(model).edges])
-    if weights.size:
-        least = -np.sort(-weights)[MOST_LINKS - 1] if weights.size > MOST_LINKS else 0.0
+    edges = graph_of(model).strongest(MOST_LINKS).edges
+    if edges:
+        least = min(edge.weight for edge in edges)
         named = told["n_variables"] <= MOST_NAMED
         picture = inline_svg(
             lambda ax: draw_graph(model, threshold=least, labels=named, ax=ax), "The hierarchy of factors", 5, 5
@@ -33,7 +31,7 @@ def small_report(model: "Explainer") -> str:
         pieces.append(f'<div style="max-width: 30em">{picture}</div>')
     used = [row for row in told["factors"] if row["explains"]]
     rows = "".join(
-        f'<tr><td style="text-align: left">{row["factor"]}</td><td>{nats(row["explains"])}</td>'
+        f'<tr><td style="text-align: left">{row["factor"]}</td><td>{short(row["explains"])}</td>'
         f'<td>{row["n_variables"]}</td><td style="text-align: left">'
         f"{escape(', '.join(shown(name) for name in row['top_variables'][:FEW]))}</td></tr>"
         for row in used[:MOST_FACTORS]
@@ -44,4 +42,4 @@ def small_report(model: "Explainer") -> str:
     if len(used) > MOST_FACTORS:
         pieces.append(f"<p>and {count(len(used) - MOST_FACTORS, 'more factor')}</p>")
     colours = " ".join(f"--c{i}: {colour};" for i, colour in enumerate(PALETTE))
-    return f'<div class="hicorex" style="{colours}">{"".join(pieces)}</div>'
+    return f'<div class="hicorex" style="--paper: #fff; {colours}">{"".join(pieces)}</div>'
