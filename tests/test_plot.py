@@ -518,8 +518,11 @@ def widths_of(ax):
     return [patch.get_width() for patch in ax.patches]
 
 
-def fake_bounds(contributions, lower, depth, upper=None, theorem=None):
-    layers = tuple(LayerBounds(f"layer{k}", 1, c, c, 0.1, lower, None) for k, c in enumerate(contributions, 1))
+def fake_bounds(added, depth, upper=None, theorem=None):
+    """Bounds to which each layer adds so much."""
+    reached = np.cumsum(added).tolist()
+    layers = tuple(LayerBounds(f"layer{k}", 1, 0.5, 0.5, 0.1, lower, None) for k, lower in enumerate(reached, 1))
+    lower = reached[depth - 1]
     why = "" if upper is not None else "column 'a$b$' is not discrete"
     error = None if upper is None else 0.3
     return Bounds(lower, 0.2, depth, 1.0, upper, error, theorem, None, None, why, layers, (), 100)
@@ -532,7 +535,7 @@ def test_bars_of_layers_add_up_to_the_lower_bound(tree):
         *layers, upper = widths_of(ax)
         assert len(layers) == own.depth
         assert_allclose(sum(layers), own.lower, rtol=1e-12)
-        assert_allclose(layers[:-1], [row.contribution for row in own.layers[: own.depth - 1]])
+        assert_allclose(np.cumsum(layers), [row.lower for row in own.layers[: own.depth]])
         assert_allclose(upper, own.upper)
         assert [tick.get_text().split("\n")[0] for tick in ax.get_yticklabels()] == ["lower bound", "upper bound"]
         for container, value, stderr in zip(
@@ -543,11 +546,10 @@ def test_bars_of_layers_add_up_to_the_lower_bound(tree):
     assert widths_of(plot.bounds(model)) == widths_of(plot.bounds(model.bounds_))
 
 
-def test_the_top_layer_counts_with_what_the_bound_says_though_its_contribution_differs(tree):
+def test_layers_that_do_not_count_are_left_out_and_named(tree):
     own = tree[0].bounds_
     assert_allclose(sum(layer_parts(own)), own.layers[own.depth - 1].lower)
-    # The first layer alone: its soft labels, not the hard ones that would feed the second.
-    shallow = fake_bounds([4.0, -0.5], 4.6, 1)
+    shallow = fake_bounds([4.6, -0.5], 1)
     assert layer_parts(shallow) == [4.6]
     ax = plot.bounds(shallow)
     assert widths_of(ax) == [4.6]
@@ -559,7 +561,7 @@ def test_the_top_layer_counts_with_what_the_bound_says_though_its_contribution_d
 
 
 def test_layers_that_take_away_lie_left_of_zero():
-    ax = plot.bounds(fake_bounds([3.0, -1.0, 2.5], 4.5, 3, upper=900.0, theorem=1200.0))
+    ax = plot.bounds(fake_bounds([3.0, -1.0, 2.5], 3, upper=900.0, theorem=1200.0))
     *layers, _ = ax.patches
     spans = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in layers]
     assert_allclose(spans, [(0, 3), (0, -1), (3, 5.5)])
@@ -574,7 +576,7 @@ def test_layers_that_take_away_lie_left_of_zero():
 
 
 def test_nothing_explained_is_said():
-    ax = plot.bounds(fake_bounds([-0.5], -0.5, 1, upper=2.0))
+    ax = plot.bounds(fake_bounds([-0.5], 1, upper=2.0))
     assert widths_of(ax) == [-0.5, 2]
     assert ax.texts[0].get_text().startswith("nothing is explained")
     assert ax.get_xlim()[0] < -0.5

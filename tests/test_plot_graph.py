@@ -11,7 +11,7 @@ import pytest
 from conftest import HOSTILE, named_table
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from hicorex import Corex, HicorexError, HierarchicalCorex
@@ -19,7 +19,7 @@ from hicorex.datasets import make_latent_tree
 from hicorex.graph import graph_of
 from hicorex.plot import graph
 from hicorex.plot.canvas import GREY, PALETTE, style_of
-from hicorex.plot.graph import DISC, SMALLEST
+from hicorex.plot.graph import DISC, SMALLEST, _that_fit
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,15 @@ def test_every_link_is_drawn_from_its_factor_to_its_variable(model, layout):
     widths = np.asarray(links.get_linewidths())
     weights = np.array([edge.weight for edge in edges])
     wide = widths > widths.min()
+    assert wide.sum() > 20
     assert_allclose(widths[wide] / weights[wide], widths.max() / weights.max())
+    whole = graph_of(model).select(0)
+    home = {node.id: max(e.weight for e in edges if e.below == node.id) for node in whole.nodes if node.layer < 3}
+    strong = [edge.weight == home[edge.below] for edge in edges]
+    assert 0 < sum(strong) < len(edges)
+    assert len(set(links.get_alpha()[strong])) == 1
+    assert max(links.get_alpha()) in links.get_alpha()[strong]
+    assert max(links.get_alpha()[~np.array(strong)]) < max(links.get_alpha())
     ends = {tuple(np.round(segment[-1], 9)) for segment in links.get_segments()}
     starts = {tuple(np.round(segment[0], 9)) for segment in links.get_segments()}
     assert starts <= {tuple(np.round(point, 9)) for point in discs_of(ax).get_offsets()}
@@ -122,7 +130,7 @@ def test_groups_colour_variables_and_their_links(model):
     nodes = [node for node in graph_of(model).select(0).nodes if not node.layer]
     expected = {"even": PALETTE[0], "odd": PALETTE[1]}
     (variables,) = [c for c in ax.collections if isinstance(c, PathCollection) and c is not discs_of(ax)]
-    found = [to_hex(colour) for colour in variables.get_facecolor()]
+    found = [to_hex(colour) for colour in variables.get_edgecolor()]
     assert found == [expected.get(groups.get(node.name), GREY) for node in nodes]
     legend = {
         text.get_text(): to_hex(line.get_color())
@@ -204,14 +212,41 @@ def test_one_layer_has_its_factors_on_a_ring(model):
 
 
 def test_what_cannot_be_drawn_is_told(model):
-    with pytest.raises(HicorexError, match="No link has a weight of 100 nats or more; give a lower threshold"):
+    with pytest.raises(HicorexError, match=r"No link has a weight of 100 nats or more; the largest is 0\.39"):
         graph(model, threshold=100)
     with pytest.raises(HicorexError, match='layout is \'force\'; give "radial" or "layered"'):
         graph(model, layout="force")
     with pytest.raises(HicorexError, match="none of the model's variables"):
         graph(model, groups={"x": 1})
+    for wrong in (-1, "a", None, np.nan):
+        with pytest.raises(HicorexError, match=r"threshold is .*; give a number of nats, 0 or more"):
+            graph(model, threshold=wrong)
+    with pytest.raises(HicorexError, match="model is of type DataFrame; give a fitted Corex"):
+        graph(pd.DataFrame())
+    with pytest.raises(HicorexError, match="ax is of type Figure; give one Axes"):
+        graph(model, ax=plt.figure())
+    with pytest.raises(HicorexError, match="has no links, so that it explains nothing"):
+        graph(Corex(1, n_init=1).fit(np.ones((9, 3))))
     with pytest.raises(NotFittedError):
         graph(Corex())
+
+
+def test_variables_without_a_significant_link_are_hollow():
+    rng = np.random.default_rng(1)
+    X = np.hstack([make_latent_tree(100, 10, 1, flip=(0.05, 0.1), random_state=0)[0], rng.integers(2, size=(100, 10))])
+    model = Corex(3, n_init=2, random_state=0).fit(X)
+    ax = graph(model)
+    (variables,) = [c for c in ax.collections if isinstance(c, PathCollection) and c is not discs_of(ax)]
+    hollow = np.all(variables.get_facecolor()[:, :3] == 1, axis=1)
+    drawn = [int(node.name[1:]) for node in graph_of(model).select(0).nodes if not node.layer]
+    assert_array_equal(hollow, model.clusters_[drawn] == -1)
+    assert 0 < hollow.sum() < hollow.size
+
+
+def test_names_at_both_ends_of_the_ring_keep_apart():
+    place = np.array([0.0, 0.3, 0.99])
+    assert _that_fit(place, [3, 2, 1], 0.05, around=True) == [0, 1]
+    assert _that_fit(place, [3, 2, 1], 0.05, around=False) == [0, 1, 2]
 
 
 def test_sectors_of_the_sp500(real_data):
@@ -221,7 +256,7 @@ def test_sectors_of_the_sp500(real_data):
     ax = graph(model, groups=real_data / "sp500" / "sectors.csv", threshold=0.16)
     variables = [c for c in ax.collections if isinstance(c, PathCollection) and c is not discs_of(ax)]
     points = np.concatenate([c.get_offsets() for c in variables])
-    colours = np.concatenate([[to_hex(colour) for colour in c.get_facecolor()] for c in variables])
+    colours = np.concatenate([[to_hex(colour) for colour in c.get_edgecolor()] for c in variables])
     around = colours[np.argsort(np.arctan2(*points.T))]
     same = np.mean(around == np.roll(around, 1))
     assert same > 0.75
