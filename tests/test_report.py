@@ -421,6 +421,19 @@ def test_a_page_loads_and_draws(visit, tree_page):
     )
     assert {"51,34,136", "204,102,119", "17,119,51"} <= set(colours)  # variables of three groups
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    n_variables = data_of(tree_page)["map"]["level"].count(0)
+    assert len(set(page.evaluate("hicorex.state.named"))) == n_variables  # there is room for every name
+
+
+def test_names_keep_apart(visit, tmp_path):
+    """Also at the top of the ring, where its two ends meet, and as many as there is room for."""
+    X, _ = make_latent_tree(100, 900, 20, random_state=0)
+    Corex(20, n_init=1, structure="tree", random_state=0).fit(X).report(tmp_path / "report.html")
+    page = visit(tmp_path / "report.html")
+    place = np.sort(np.array(data_of(tmp_path / "report.html")["map"]["place"])[page.evaluate("hicorex.state.named")])
+    gaps = np.diff([*place, place[0] + 1]) * 2 * np.pi * page.evaluate("hicorex.state.scale")
+    assert gaps.min() > 9.5  # pixels, for letters of 9
+    assert np.median(gaps) < 20
 
 
 def test_search_finds_a_variable(visit, tree_page):

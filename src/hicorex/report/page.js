@@ -31,7 +31,7 @@
 
   const state = {
     layout: "radial", threshold: 0, colourBy: -1, group: null, hover: -1, selected: -1,
-    scale: 1, x: 0, y: 0, moving: false, positions: null, paths: null, shown: null, nShown: 0,
+    scale: 1, x: 0, y: 0, moving: false, touched: false, fitted: 1, named: [], positions: null, paths: null, shown: null, nShown: 0,
   };
 
   // Small helpers -------------------------------------------------------------------------------------------
@@ -268,6 +268,7 @@
     const font = Math.min(Math.max(spacing() * 0.85, 9), 13);
     const room = (font * 1.1) / spacing() / map.slots;
     const bins = new Map();
+    state.named = [];
     const last = Math.floor(1 / room);
     context.font = `${font}px system-ui, sans-serif`;
     context.textBaseline = "middle";
@@ -278,10 +279,12 @@
       if (x < -200 || y < -200 || x > width + 200 || y > height + 200) return;
       const bin = Math.floor(map.place[i] / room);
       for (const at of [bin - 1, bin, bin + 1, ...(bin < 2 ? [last - 1, last] : []), ...(bin > last - 2 ? [0, 1] : [])]) {
-        const apart = bins.has(at) ? Math.abs(bins.get(at) - map.place[i]) : 1;
-        if (Math.min(apart, state.layout === "layered" ? 1 : 1 - apart) < room) return;
+        if (!bins.has(at)) continue;
+        const apart = Math.abs(bins.get(at) - map.place[i]);
+        if (apart < room || (state.layout === "radial" && 1 - apart < room)) return;
       }
       bins.set(bin, map.place[i]);
+      state.named.push(i);
       const angle = state.layout === "layered" ? Math.PI / 2 : polar(i)[1];
       const gap = variableRadius() + 4;
       context.save();
@@ -464,14 +467,14 @@
 
   const rowsOf = (edges, other, profile) => edges.map((e) => {
     const i = other(e);
-    const numbers = profile ? [map.weight[e], map.alpha[e]] : [map.weight[e], map.alpha[e], map.known[e]];
+    const numbers = profile ? [map.weight[e]] : [map.weight[e], map.alpha[e], map.known[e]];
     const cells = [element("td", {}, link(i)), ...numbers.map((x) => element("td", { className: "number" }, nats(x)))];
     for (const value of (profile && profile[i]) || []) cells.push(element("td", { className: "value" }, value));
     return element("tr", {}, ...cells);
   });
   const linkTable = (title, edges, other, most, profile, nStates) => {
     if (!edges.length) return null;
-    const heads = profile ? ["", "weight", "alpha"] : ["", "weight", "alpha", "nats"];
+    const heads = profile ? ["", "weight"] : ["", "weight", "alpha", "nats"];
     if (profile) for (let s = 0; s < nStates; s++) heads.push(`state ${s}`);
     const rest = edges.length - most;
     return element("div", {},
