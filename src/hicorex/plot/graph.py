@@ -31,8 +31,6 @@ MOST_FOR_NAMES, PAGE_RADIUS = 0.4, 290
 GAP = 4.5
 WIDEST, THINNEST = 3.5, 0.15
 LEAST_NODE, LARGEST_NODE, NUMBER_SIZE = 9.0, 32.0, 6.0
-# A ring of more factors than this has no numbers on them.
-MOST_NUMBERED = 80
 
 
 def graph(
@@ -112,8 +110,8 @@ def graph(
         _draw_legend(ax, found[0], number[variable])
     names = [label_of(node.name) for node in shown.nodes if node.layer == 0] if labels else []
     view = _set_view(ax, max(map(len, names), default=0), n_slots, radial)
-    _draw_links(ax, shown, places, number, radial, view.unit)
-    _draw_nodes(ax, shown, places, number, linked, radial, view.unit)
+    _draw_links(ax, shown, places, number, radial, view)
+    _draw_nodes(ax, shown, places, number, linked, radial, view)
     _draw_names(ax, names, shown, places, radial, view)
     return ax
 
@@ -125,12 +123,14 @@ class View(NamedTuple):
     room : that a line of them needs, as a share of the ring or the row
     gap : between a variable and its name, in units of the axes
     unit : by how much nodes and links are larger than in a picture that fills a page
+    length : of the row, or of the radius of the ring, in points
     """
 
     size: float
     room: float
     gap: float
     unit: float
+    length: float
 
 
 def _set_view(ax: "Axes", longest: int, n_slots: float, radial: bool) -> View:
@@ -144,14 +144,16 @@ def _set_view(ax: "Axes", longest: int, n_slots: float, radial: bool) -> View:
         size = float(np.clip(size, SMALLEST, LARGEST))
         radius = max(half - size * signs, half / 4)
         ax.set(xlim=(-half / radius, half / radius), ylim=(-half / radius, half / radius))
-        return View(size, size * LEADING / (2 * np.pi * radius), GAP / radius, np.clip(radius / PAGE_RADIUS, 0.4, 2))
+        return View(
+            size, size * LEADING / (2 * np.pi * radius), GAP / radius, np.clip(radius / PAGE_RADIUS, 0.4, 2), radius
+        )
     size = float(np.clip(min(width / (n_slots * LEADING), MOST_FOR_NAMES * height / signs), SMALLEST, LARGEST))
     row = max(height - size * signs, height / 4)
     ax.set(xlim=(-0.02, 1.02), ylim=(-size * signs / row * 1.1, 1.1))
-    return View(size, size * LEADING / width, GAP / row, np.clip(row / PAGE_RADIUS, 0.4, 2))
+    return View(size, size * LEADING / width, GAP / row, np.clip(row / PAGE_RADIUS, 0.4, 2), width)
 
 
-def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool, unit: float) -> None:
+def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool, view: View) -> None:
     """A curve for each link, the strongest on top."""
     at = {node.id: i for i, node in enumerate(shown.nodes)}
     edges = sorted(shown.edges, key=lambda edge: edge.weight)
@@ -173,7 +175,7 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
     ax.add_collection(
         LineCollection(
             list(np.stack([x, y], axis=2)),
-            linewidths=np.maximum(WIDEST * unit * weight / weight.max(), THINNEST),
+            linewidths=np.maximum(WIDEST * view.unit * weight / weight.max(), THINNEST),
             colors=[style_of(number[i])[0] for i in below],
             alpha=np.where(home, 0.65, 0.3),
             capstyle="round",
@@ -183,28 +185,43 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
 
 
 def _draw_nodes(
-    ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, linked: np.ndarray, radial: bool, unit: float
+    ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, linked: np.ndarray, radial: bool, view: View
 ) -> None:
     """Variables as small signs, hollow if no link is significant, and factors as discs with their numbers."""
     x, y = _points(places, radial)
     variables = places.level == 0
-    size = np.clip(2000 / variables.sum(), 4, 36) * unit
+    size = np.clip(2000 / variables.sum(), 4, 36) * view.unit
     markers = np.array([style_of(n)[1] for n in number])
     for marker in MARKERS:
         own = np.flatnonzero(variables & (markers == marker))
         if own.size:
             colours = [style_of(n)[0] for n in number[own]]
             inner = np.where(linked[own], colours, "white")
-            ax.scatter(x[own], y[own], size, inner, marker=marker, edgecolors=colours, linewidths=0.8 * unit, zorder=3)
+            ax.scatter(
+                x[own], y[own], size, inner, marker=marker, edgecolors=colours, linewidths=0.8 * view.unit, zorder=3
+            )
     factors = np.flatnonzero(~variables)
     explains = np.array([shown.nodes[i].information for i in factors])
-    width = np.maximum(LARGEST_NODE * unit * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
+    width = np.maximum(LARGEST_NODE * view.unit * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
+    for k in range(1, places.level.max() + 1):  # where many stand close, they are smaller
+        own = places.level[factors] == k
+        room = _usual_distance(places, k, radial) * view.length
+        width[own] *= min(1, room / width[own].max(initial=room))
     ax.scatter(x[factors], y[factors], width**2, DISC, edgecolors="white", linewidths=0.8, zorder=4)
-    numbered = {k for k in range(1, places.level.max() + 1) if np.count_nonzero(places.level == k) <= MOST_NUMBERED}
-    for i in factors:
-        if places.level[i] in numbered:
-            text = shown.nodes[i].name.rpartition("factor")[2]
-            ax.text(x[i], y[i], text, color="white", size=NUMBER_SIZE, ha="center", va="center_baseline", zorder=5)
+    for i, own in zip(factors, width, strict=True):
+        text = shown.nodes[i].name.rpartition("factor")[2]
+        size = min(NUMBER_SIZE, own / 1.5)
+        if size >= SMALLEST:
+            ax.text(x[i], y[i], text, color="white", size=size, ha="center", va="center_baseline", zorder=5)
+
+
+def _usual_distance(places: Layout, level: int, radial: bool) -> float:
+    """The usual distance of neighbouring factors of a layer, in radii of the ring or lengths of the row."""
+    own = np.sort((places.place if radial else places.layered()[0])[places.level == level])
+    if not radial:
+        return float(np.median(np.diff(own))) if own.size > 1 else 1.0
+    radius = 1 - level / max(places.depth, 1)
+    return float(np.median(np.diff([*own, own[0] + 1]))) * 2 * np.pi * radius if radius else 1.0
 
 
 def _draw_legend(ax: "Axes", grouping: Grouping, number: np.ndarray) -> None:

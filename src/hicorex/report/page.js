@@ -158,9 +158,17 @@
     draw();
   };
 
+  // The usual distance between neighbouring factors of a layer, as a share of the ring or the row.
+  const spaced = Array.from({ length: topLevel + 1 }, (_, level) => {
+    const places = map.place.filter((_, i) => map.level[i] === level).sort((a, b) => a - b);
+    const gaps = places.map((x, at) => (at ? x - places[at - 1] : 1 + x - places[places.length - 1])).sort((a, b) => a - b);
+    return gaps[Math.floor(gaps.length / 2)] ?? 1;
+  });
   const factorRadius = (i) => {
     const zoom = Math.min(Math.sqrt(state.scale / state.fitted), 2);
-    return Math.max(15 * Math.sqrt(map.information[i] / mostExplained), 6) * zoom;
+    const length = state.layout === "layered" ? 3 : 2 * Math.PI * polar(i)[0] || Infinity;
+    const room = 0.5 * spaced[map.level[i]] * length * state.scale;
+    return Math.max(Math.min(Math.max(15 * Math.sqrt(map.information[i] / mostExplained), 6) * zoom, room), 3);
   };
   const variableRadius = () => Math.min(Math.max(spacing() / 2.5, 1.2), 6);
 

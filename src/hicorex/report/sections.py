@@ -193,7 +193,8 @@ def _surprising(head: str, rows: list[str]) -> str:
         f'<p class="note">Those {USUAL} standard deviations or more from the mean of the fit, at most {SURPRISING}; in '
         "parentheses, the surprise of each factor which says so most.</p>"
         f'<div class="tall scroll"><table id="surprising" class="sortable"><thead><tr>{head}'
-        f'<th scope="col">factors that say so</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        '<th scope="col" class="long">factors that say so</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
