@@ -229,17 +229,7 @@ def transform(
     from hicorex.results import labels_table
 
     check_ending(out)
-    fitted, table = _new(
-        model,
-        data,
-        threads,
-        missing=missing,
-        row_names=row_names,
-        delimiter=character(delimiter),
-        decimal=decimal,
-        encoding=encoding,
-        header=header,
-    )
+    fitted, table = _new(model, data, threads, missing, row_names, delimiter, decimal, encoding, header)
     _write(labels_table(fitted, table.frame, table.row_names, table.row_title), out)
 
 
@@ -278,17 +268,7 @@ def score(
     if as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
     check_ending(out or "-")
-    fitted, table = _new(
-        model,
-        data,
-        threads,
-        missing=missing,
-        row_names=row_names,
-        delimiter=character(delimiter),
-        decimal=decimal,
-        encoding=encoding,
-        header=header,
-    )
+    fitted, table = _new(model, data, threads, missing, row_names, delimiter, decimal, encoding, header)
     if out is not None:
         _write(samples_table(fitted, table.frame, table.row_names, table.row_title), out)
     if out != "-":
@@ -342,17 +322,7 @@ def report(
                 raise HicorexError(f"{option} says how samples are read, and there are none; give DATA too.")
         fitted, samples = _load(model), None
     else:
-        fitted, table = _new(
-            model,
-            data,
-            threads,
-            missing=missing,
-            row_names=row_names,
-            delimiter=character(delimiter),
-            decimal=decimal,
-            encoding=encoding,
-            header=header,
-        )
+        fitted, table = _new(model, data, threads, missing, row_names, delimiter, decimal, encoding, header)
     groupings = groupings_of(names_of(fitted)[0], groups)
     if data is not None:
         states, log_z = fitted._states_and_log_z(table.frame)
@@ -483,7 +453,17 @@ def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
     return model
 
 
-def _new(model: str, data: str, threads: int | None, **given: Any) -> tuple["Explainer", "Table"]:
+def _new(
+    model: str,
+    data: str,
+    threads: int | None,
+    missing: list[str] | None,
+    row_names: str | None,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    header: bool | None,
+) -> tuple["Explainer", "Table"]:
     """A model and new samples for it, read as those of its fit were, but for the options given."""
     from hicorex.table import Reading, read_new
 
@@ -492,8 +472,14 @@ def _new(model: str, data: str, threads: int | None, **given: Any) -> tuple["Exp
     for layer in fitted._stack:
         layer.set_params(n_jobs=threads)
     known = getattr(fitted, "_reading", {})
-    missing = tuple(given.pop("missing") or known.get("missing", ()))
-    reading = Reading(missing=missing, **given)
+    reading = Reading(
+        delimiter=character(delimiter),
+        decimal=decimal,
+        encoding=encoding,
+        header=header,
+        missing=tuple(missing or known.get("missing", ())),
+        row_names=row_names,
+    )
     table = read_new(data, reading, fitted._expected(), known.get("row_names"), known.get("words"))
     return fitted, replace(table, frame=_named(table, hasattr(fitted, "feature_names_in_")))
 
