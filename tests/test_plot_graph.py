@@ -225,10 +225,17 @@ def test_what_cannot_be_drawn_is_told(model):
         graph(pd.DataFrame())
     with pytest.raises(HicorexError, match="ax is of type Figure; give one Axes"):
         graph(model, ax=plt.figure())
-    with pytest.raises(HicorexError, match="has no links, so that it explains nothing"):
+    with pytest.raises(HicorexError, match="There are no links, so that nothing is explained"):
         graph(Corex(1, n_init=1).fit(np.ones((9, 3))))
     with pytest.raises(NotFittedError):
         graph(Corex())
+
+
+def test_a_graph_is_drawn_as_its_model_is(model):
+    groups = {f"gene{i}": f"group {i % 3}" for i in range(60)}
+    one, other = (links_of(graph(own, groups=groups)) for own in (model, graph_of(model)))
+    assert_array_equal(one.get_segments(), other.get_segments())
+    assert_array_equal(one.get_colors(), other.get_colors())
 
 
 def test_variables_without_a_significant_link_are_hollow():

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from hicorex.exceptions import HicorexError
-from hicorex.graph import Graph, graph_of, names_of
+from hicorex.graph import Graph, graph_of
 from hicorex.groups import Grouping, groupings_of
 from hicorex.layout import Layout, arrange
 from hicorex.plot.canvas import MARKERS, axes_or_new, check_model, figure_of, label_of, points_of, style_of
@@ -17,7 +17,6 @@ from hicorex.plot.canvas import MARKERS, axes_or_new, check_model, figure_of, la
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.explainer import Explainer
 
 # Of the factors; what is written on them is white.
 DISC = "#4d4d4d"
@@ -34,7 +33,7 @@ LEAST_NODE, LARGEST_NODE, NUMBER_SIZE = 9.0, 32.0, 6.0
 
 
 def graph(
-    model: "Explainer",
+    model_or_graph: Any,
     *,
     groups: Any = None,
     threshold: float = 0.0,
@@ -51,7 +50,8 @@ def graph(
 
     Parameters
     ----------
-    model : Corex or HierarchicalCorex
+    model_or_graph : Corex, HierarchicalCorex or Graph
+        A fitted model, or the nodes and edges of any other, as of ``hicorex.graph``.
     groups : mapping, path or None, default=None
         The group of each variable by its name, or a CSV file with a column of names and one of groups.
     threshold : float, default=0.0
@@ -75,24 +75,27 @@ def graph(
     >>> len(ax.get_legend().get_texts())
     3
     """
-    check_model(model)
+    if not isinstance(model_or_graph, Graph):
+        check_model(model_or_graph)
     if layout not in ("radial", "layered"):
         raise HicorexError(f'layout is {layout!r}; give "radial" or "layered".')
     if not isinstance(threshold, Real) or not threshold >= 0:
         raise HicorexError(f"threshold is {threshold!r}; give a number of nats, 0 or more.")
-    whole = graph_of(model)
+    whole = model_or_graph if isinstance(model_or_graph, Graph) else graph_of(model_or_graph)
     if not whole.edges:
-        raise HicorexError("The model has no links, so that it explains nothing; there is nothing to draw.")
+        raise HicorexError("There are no links, so that nothing is explained; there is nothing to draw.")
     shown = whole.select(float(threshold))
     if not shown.edges:
         most = max(edge.weight for edge in whole.edges)
         raise HicorexError(f"No link has a weight of {threshold:g} nats or more; the largest is {most:.3g}.")
-    found = groupings_of(names_of(model)[0], groups)
+    found = groupings_of([node.name for node in whole.nodes if node.layer == 0], groups)
     number = np.full(len(shown.nodes), -1)
     variable = np.array([node.layer == 0 for node in shown.nodes])
     at = {node.id: i for i, node in enumerate(whole.nodes)}
     columns = [at[node.id] for node in shown.nodes if node.layer == 0]
-    linked = model._stack[0].clusters_[columns] >= 0
+    linked = np.ones(len(columns), bool)
+    if not isinstance(model_or_graph, Graph):
+        linked = model_or_graph._stack[0].clusters_[columns] >= 0
     if found:
         number[variable] = found[0].number[columns]
     places = arrange(shown, number)
