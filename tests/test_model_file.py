@@ -131,7 +131,7 @@ def test_wrong_files_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("hicorex.archive.FORMAT", FORMAT)
     for name, message in {
         "absent": "absent cannot be read: no such file or directory",
-        "": "cannot be read: is a directory",
+        "": "model.hicorex cannot be read: no such file",
         "empty": "empty is not a file of hicorex",
         "text": "text is not a file of hicorex",
         "pickle": "pickle is not a file of hicorex",

@@ -314,7 +314,7 @@ def test_summary_says_plainly_that_nothing_is_explained():
     table = np.random.default_rng(0).normal(size=(1000, 3))
     said = " ".join(summary(Corex(2, random_state=0).fit(table)).split())
     assert said.startswith("1,000 samples, 3 variables; 2 factors in 1 layer. Nothing is explained: ")
-    assert "(--missing)? " in said
+    assert "a missing one? " in said
     assert said.endswith("heavy tails (--kinds '*=rank')?")
 
 
