@@ -315,7 +315,7 @@ def test_summary_says_plainly_that_nothing_is_explained():
     said = " ".join(summary(Corex(2, random_state=0).fit(table)).split())
     assert said.startswith("1,000 samples, 3 variables; 2 factors in 1 layer. Nothing is explained: ")
     assert "a missing one? " in said
-    assert said.endswith("heavy tails (--kinds '*=rank')?")
+    assert said.endswith("heavy tails, for which there is the kind rank?")
 
 
 def test_summary_of_noise_says_that_it_may_be_chance():
