@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup browser demo test bench clean
+.PHONY: setup browser demo test paper bench clean
 
 setup: $(READY)
 
@@ -27,6 +27,12 @@ test: $(READY) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+# SP500=... : QuantQuote's archive, or monthly returns; DATA=... : the folder of the other data sets.
+DATA ?= $(wildcard ../shared/data)
+SP500 ?= $(wildcard $(DATA)/sp500)
+paper: $(READY)
+	$(BIN)/python paper/run.py $(if $(SP500),--sp500 $(SP500)) $(if $(DATA),--data $(DATA))
 
 bench: $(READY)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done

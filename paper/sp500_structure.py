@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import normalized_mutual_info_score
 
-from hicorex import HierarchicalCorex, plot
+from hicorex import Corex, HierarchicalCorex, plot
 from hicorex.datasets import load_quantquote
 
 SOURCE = "sp500"
@@ -60,7 +60,12 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
         for rule, own in all_weights.items()
     }
     order = {rule: names[np.argsort(-overlaps(own))] for rule, own in all_weights.items()}
-    places = {name: int(np.flatnonzero(order["overlap"] == name)[0]) + 1 for name in NAMED if name in names}
+    places: dict[str, list[int]] = {name: [] for name in NAMED if name in names}
+    for seed in range(1 if quick else 3):  # which companies overlap most may depend on the start
+        layer = Corex(20, structure="overlap", **settings | {"n_init": 1 if quick else 3, "random_state": seed}).fit(X)
+        ranked = names[np.argsort(-overlaps(layer.alpha_ * layer.mutual_information_))]
+        for name, own in places.items():
+            own.append(int(np.flatnonzero(ranked == name)[0]) + 1)
     factors, n_named = [], 0
     for j in range(first.n_factors_):
         own = np.flatnonzero((first.clusters_ == j) & known)
@@ -112,10 +117,10 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
             "claim": "Target, ConocoPhillips and Marathon Oil belong to two groups most of all",
             "paper": "TGT first, COP and MRO next",
             "measured": f"largest second links by the paper's rule: {', '.join(order['overlap'][:5])}; by ours: "
-            f"{', '.join(order['unique'][:5])}; by the paper's rule "
-            + ", ".join(f"{name} is number {place}" for name, place in places.items())
-            + f" of {len(names)}",
-            "reproduced": bool(places) and max(places.values()) <= 10,
+            f"{', '.join(order['unique'][:5])}; by the paper's rule, of {len(names)} companies, "
+            + ", ".join(f"{name} is number {' or '.join(map(str, own))}" for name, own in places.items())
+            + " from different starts",
+            "reproduced": bool(places) and all(np.median(own) <= 10 for own in places.values()),
         },
         {
             "id": "sp500_structure:convergence",
