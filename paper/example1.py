@@ -76,9 +76,13 @@ def draw(corex: Corex, X: np.ndarray, plain: list[np.ndarray], ours: list[np.nda
         for at, shares in enumerate(histories):
             shown = shares[:ITERATIONS]
             label = name if at == 0 else None
-            ax.plot(np.arange(1, shown.size + 1), shown, marker=marker, ms=4, lw=1, color=colour, alpha=0.6, label=label)
+            ax.plot(
+                np.arange(1, shown.size + 1), shown, marker=marker, ms=4, lw=1, color=colour, alpha=0.6, label=label
+            )
     ax.axvline(3, color=GREY, linestyle=":", linewidth=1)
-    ax.set(xlabel="iteration", ylabel="objective / TC(X)", title="One line for each start", xlim=(0.8, ITERATIONS + 0.2))
+    ax.set(
+        xlabel="iteration", ylabel="objective / TC(X)", title="One line for each start", xlim=(0.8, ITERATIONS + 0.2)
+    )
     ax.legend(frameon=False, loc="lower right")
     figure.savefig(out / "example1_convergence.png", dpi=110)
     plt.close(figure)
