@@ -1,9 +1,9 @@
 """Example 1: independent groups
 
 Four fair coins, a hundred noisy copies of each, a hundred samples, columns shuffled. Corex has to find the groups and
-the coins, and its bound has to reach the total correlation of the coins. The paper starts from random labels; the script
-writes that iteration down in a few lines of NumPy. Corex itself starts from variables that cover the table, and is there
-a step earlier.
+the coins, and its bound has to reach the total correlation of the coins. The paper starts from random labels: that
+iteration is written down here in a few lines of NumPy. Corex itself starts from variables that cover the table, and is
+there sooner.
 """
 
 from pathlib import Path
@@ -90,22 +90,24 @@ def draw(corex: Corex, X: np.ndarray, plain: list[np.ndarray], ours: list[np.nda
 
 def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     """Fit tables of several seeds, draw the first, and return the claims."""
-    tables = [make_independent_clusters(random_state=seed) for seed in range(2 if quick else 10)]
+    tables = [make_independent_clusters(random_state=seed) for seed in range(1 if quick else 10)]
+    n_init, n_random = (1, 1) if quick else (3, 3)
     recovered, plain, ours, shares = [], [], [], {name: [] for name in ("4 factors of 2 states", *LARGER)}
     for seed, (X, truth) in enumerate(tables):
-        corex = Corex(4, random_state=seed).fit(X)
+        corex = Corex(4, n_init=n_init, random_state=seed).fit(X)
         told = coins_right(corex.transform(X), truth.factors)
         recovered.append(adjusted_rand_score(truth.clusters, corex.clusters_) == 1 and told == 1)
         shares["4 factors of 2 states"].append(corex.bounds().lower / truth.total_correlation)
-        for name, (n_factors, n_states) in LARGER.items():
-            larger = Corex(n_factors, n_states=n_states, n_init=3, random_state=seed).fit(X)
+        for name, (n_factors, n_states) in LARGER.items() if seed < 5 else ():
+            larger = Corex(n_factors, n_states=n_states, n_init=n_init, random_state=seed).fit(X)
             shares[name].append(larger.bounds().lower / truth.total_correlation)
         single = Corex(4, structure="overlap", n_init=1, random_state=seed).fit(X)
         ours.append(single.history_ / truth.total_correlation)
-        for start in range(1 if quick else 3):
+        for start in range(n_random):
             plain.append(plain_history(X, 4, np.random.default_rng([seed, start])) / truth.total_correlation)
-    draw(Corex(4, random_state=0).fit(tables[0][0]), tables[0][0], plain, ours, out)
+    draw(Corex(4, n_init=n_init, random_state=0).fit(tables[0][0]), tables[0][0], plain, ours, out)
     plain_at, ours_at = (np.array([reached(own) for own in histories]) for histories in (plain, ours))
+    quickest = plain_at.reshape(len(tables), -1).min(axis=1)
     means = {name: np.mean(own) for name, own in shares.items()}
     first, *others = means.values()
     return [
@@ -122,13 +124,14 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
             "claim": "From random labels, the bound is within 1% of TC(X) after three iterations of the paper's "
             "schedule (criterion: in most starts).",
             "paper": "three iterations",
-            "measured": f"within 1% by iteration 3 in {np.sum(plain_at <= 3)} of {len(plain)} random starts, by "
-            f"iteration {ITERATIONS} in {np.sum(plain_at <= ITERATIONS)}; median {np.median(plain_at):.3g}",
+            "measured": "random starts within 1%: "
+            + ", ".join(f"{np.sum(plain_at <= at)} of {len(plain)} by iteration {at}" for at in (3, 4, ITERATIONS))
+            + f"; the quickest of each table by iteration 3 in {np.sum(quickest <= 3)} of {len(tables)}",
             "reproduced": bool(np.mean(plain_at <= 3) > 0.5),
         },
         {
             "id": "example1:three-iterations-corex",
-            "claim": "So is Corex with the paper's structure rule and one start of its own (criterion: in every table).",
+            "claim": "So is one start of Corex with the paper's structure rule (criterion: in every table).",
             "paper": "three iterations",
             "measured": f"within 1% at iteration {ours_at.min():.0f} to {ours_at.max():.0f} in {len(ours)} tables",
             "reproduced": bool(np.all(ours_at <= 3)),

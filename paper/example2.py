@@ -74,7 +74,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
                 "paper": "the overlapping structure is correctly learned",
                 "measured": f"right in {sum(right)} of {len(right)} tables; mean alpha of the last group "
                 f"{', '.join(f'{share:.2f}' for share in mean[3])}; largest that should be none "
-                f"{np.max([own[~OWNERS].max() for own in alpha[rule]]):.3f}, smallest that should be some "
+                f"{np.max([own[~OWNERS].max() for own in alpha[rule]]):.4f}, smallest that should be some "
                 f"{np.min([own[OWNERS].min() for own in alpha[rule]]):.2f}",
                 "reproduced": all(right),
             }
