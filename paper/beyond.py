@@ -2,8 +2,8 @@
 
 The paper leaves three things open: a better rule for the share of unique information, the number of factors, and what
 the bounds are worth when samples are few. Here are the answers of hicorex, on the two examples of the paper and on a
-latent tree with variables that follow two factors each, all of known total correlation. Then a tree of 40 variables among 100
-variables of noise, with few samples: bounds on the samples of the fit are too high, held-out ones are not.
+latent tree with variables that follow two factors each, all of known total correlation. Then a tree of 40 variables
+among 100 variables of noise, with few samples: bounds on the samples of the fit are too high, held-out ones are not.
 """
 
 from itertools import product
@@ -41,7 +41,7 @@ def overlapping_tree(n_samples: int, seed: int) -> tuple[np.ndarray, float]:
 
 def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     """Fit with the paper's rule and ours, find sizes, and hold the bounds against the truth."""
-    n_init, n_samples, seeds = (2, 500, range(1)) if quick else (10, 2000, range(5))
+    n_init, n_samples, seeds = (1, 300, range(1)) if quick else (10, 2000, range(5))
     size = 20 if quick else 100
     data = {
         "example 1": (*make_independent_clusters(cluster_size=size, random_state=0), 4),
@@ -56,7 +56,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
         shares[name] = np.array(bounds) / truth
         sizes[name] = (Corex("auto", n_init=n_init, random_state=0).fit(X).n_factors_, m)
 
-    counts = (50, 100) if quick else (50, 100, 200)
+    counts = (50,) if quick else (50, 100, 200)
     in_sample, held_out, errors = np.empty((3, len(counts), len(seeds)))
     for seed in seeds:
         X, tree = make_latent_tree(20_000, 40, 4, random_state=seed)
@@ -95,20 +95,18 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     plt.close(figure)
 
     every = np.array(list(shares.values()))
+    short = max(0, (every[:, 0] - every[:, 1]).max(), (every[:, 2] - every[:, 3]).max())
     above = int((held_out > 1 + 2 * errors).sum())
     return [
         {
             "id": "beyond:tighter",
-            "claim": "A bound that counts what factors know together is nowhere below the objective, and reaches the truth "
+            "claim": "A bound that counts what factors know together is not below the objective, and far above it "
             "where variables follow two factors.",
             "paper": "left to further research",
             "measured": "shares of the truth (paper's rule: objective, tighter bound; our rule: the same): "
-            + "; ".join(f"{name} {', '.join(f'{v:.2f}' for v in own[:4])}" for name, own in shares.items()),
-            "reproduced": bool(
-                np.all(every[:, 1] >= every[:, 0] - 1e-9)
-                and np.all(every[:, 3] >= every[:, 2] - 1e-9)
-                and np.all(every[1:, 3] > every[1:, 0] + 0.02)
-            ),
+            + "; ".join(f"{name} {', '.join(f'{v:.2f}' for v in own[:4])}" for name, own in shares.items())
+            + f"; below the objective by {short:.0e} at most (criterion: 1e-4, for rounding)",
+            "reproduced": bool(short <= 1e-4 and np.all(every[1:, 3] > every[1:, 0] + 0.05)),
         },
         {
             "id": "beyond:sizing",
