@@ -53,9 +53,9 @@ METHODS = {
     "ICA": lambda X, seed: largest(FastICA(N_GROUPS, random_state=seed).fit(scale(X.astype(float))).mixing_.T),
     "NMF": lambda X, seed: largest(NMF(N_GROUPS, random_state=seed).fit(X - X.min(axis=0)).components_),
     "RBM": lambda X, seed: largest(
-        BernoulliRBM(N_GROUPS, n_iter=30, random_state=seed).fit(minmax_scale(X.astype(float))).components_
+        BernoulliRBM(N_GROUPS, n_iter=50, random_state=seed).fit(minmax_scale(X.astype(float))).components_
     ),
-    "k-means": lambda X, seed: KMeans(N_GROUPS, n_init=5, random_state=seed).fit(scale(X.astype(float)).T).labels_,
+    "k-means": lambda X, seed: KMeans(N_GROUPS, n_init=10, random_state=seed).fit(scale(X.astype(float)).T).labels_,
     "spectral": lambda X, seed: (
         SpectralClustering(N_GROUPS, affinity="nearest_neighbors", random_state=seed)
         .fit(scale(X.astype(float)).T)
