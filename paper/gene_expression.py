@@ -3,7 +3,8 @@
 The paper names gene expression as an application to come. Here 881 genes were measured in the tumours of 511 patients;
 a published study sorted these into four subtypes by the same genes, and the survival of the patients is known. A
 hierarchy of 30, 5 and 1 factors of three states is fitted to the genes alone. Then its factors are held against gene
-families, subtypes and survival, and every test is corrected for the number of factors.
+families, subtypes and survival, and every test is corrected for the number of factors. For survival all is done five
+times, with other random numbers, since what is weak may depend on these.
 """
 
 from pathlib import Path
@@ -11,15 +12,15 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 from scipy.stats import CensoredData, chi2, ecdf, false_discovery_control, hypergeom
-from sklearn.metrics import normalized_mutual_info_score
 
 from hicorex import HierarchicalCorex
 from hicorex.plot.canvas import PALETTE
 
 SOURCE = "tcga_ov"
 # Genes that are known to work together tell so by their names.
-FAMILIES = {"collagens": r"COL\d", "interferon response": r"IFI|OAS\d|MX\d", "HLA class II": r"HLA-D"}
+FAMILIES = {"collagens": r"COL\d", "interferon response": r"IFI|OAS\d|MX\d", "chemokines": r"CCL|CXCL"}
 
 
 def log_rank(groups: np.ndarray, days: np.ndarray, died: np.ndarray) -> float:
@@ -35,6 +36,14 @@ def log_rank(groups: np.ndarray, days: np.ndarray, died: np.ndarray) -> float:
     covariance = np.diag(spread @ share) - (share * spread[:, None]).T @ share
     freedom = member.shape[1] - 1
     return float(chi2.sf(excess @ np.linalg.pinv(covariance, hermitian=True) @ excess, freedom)) if freedom else 1.0
+
+
+def agreement(classes: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Normalised mutual information of classes with each column of states."""
+    member = (classes[:, None] == np.unique(classes)).astype(float)
+    joint = np.tensordot((states[:, :, None] == np.arange(3)).astype(float), member, (0, 0)) / len(classes)
+    single = entr(joint.sum(axis=2)).sum(axis=1) + entr(joint.sum(axis=1)).sum(axis=1)
+    return 2 * (1 - entr(joint).sum(axis=(1, 2)) / single)
 
 
 def family_tests(clusters: np.ndarray, genes: pd.Index) -> dict[str, tuple[int, int, float]]:
@@ -72,7 +81,7 @@ def draw(path: Path, patients: pd.DataFrame, nmi: pd.Series, survival: pd.Series
     for (state, own), colour in zip(patients.groupby(states[best].to_numpy()), PALETTE, strict=False):
         curve = ecdf(CensoredData.right_censored(own["OS"] / 365.25, own["status"] == 0)).sf
         curve.plot(right, color=colour, label=f"state {state}, {len(own)} patients")
-    right.set(xlabel="years", ylabel="share of patients alive", ylim=(0, 1.02))
+    right.set(xlabel="years", ylabel="share of patients alive", xlim=0, ylim=(0, 1.02))
     right.set_title(f"Survival by {best}, corrected p = {survival[best]:.2g}", fontsize=10)
     right.legend()
     fig.savefig(path, dpi=110)
@@ -82,33 +91,33 @@ def draw(path: Path, patients: pd.DataFrame, nmi: pd.Series, survival: pd.Series
 def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     """Fit the genes, then test the factors against families, subtypes and survival."""
     patients = pd.read_csv(source / "tcga_ov_881genes.csv.gz", index_col=0)
-    genes = patients.iloc[:, 4:]
-    model = HierarchicalCorex((30, 5, 1), n_states=3, n_init=1 if quick else 10, random_state=0).fit(genes)
-    states = pd.DataFrame(model.transform(genes), columns=model.get_feature_names_out(), index=genes.index)
-    states = states.loc[:, states.nunique() > 1]  # factors without use have one state
-
-    layer = model.layers_[0]
-    families = family_tests(layer.clusters_, genes.columns)
-    subtype = patients["subtype"].to_numpy()
-    nmi = states.apply(lambda column: normalized_mutual_info_score(subtype, column))
+    genes, subtype = patients.iloc[:, 4:], patients["subtype"].to_numpy()
+    days, died = patients["OS"].to_numpy(), patients["status"].to_numpy() == 1
+    fits = []
+    for seed in range(1 if quick else 5):
+        model = HierarchicalCorex((30, 5, 1), n_states=3, n_init=1 if quick else 10, random_state=seed).fit(genes)
+        states = pd.DataFrame(model.transform(genes), columns=model.get_feature_names_out())
+        states = states.loc[:, states.nunique() > 1]  # factors without use have one state
+        chances = [log_rank(column, days, died) for column in states.to_numpy().T]
+        fits.append((model, states, pd.Series(false_discovery_control(chances), index=states.columns)))
+    model, states, survival = fits[0]
+    nmi = pd.Series(agreement(subtype, states.to_numpy()), index=states.columns)
     rng = np.random.default_rng(0)
     # The best of all factors for shuffled subtypes: a probability that is corrected already.
-    best = [
-        max(normalized_mutual_info_score(shuffled, column) for column in states.to_numpy().T)
-        for shuffled in (rng.permutation(subtype) for _ in range(100 if quick else 500))
-    ]
-    p_subtype = (1 + sum(chance >= nmi.max() for chance in best)) / (1 + len(best))
-    days, died = patients["OS"].to_numpy(), patients["status"].to_numpy() == 1
-    raw = states.apply(lambda column: log_rank(column.to_numpy(), days, died))
-    survival = pd.Series(false_discovery_control(raw), index=raw.index)
+    shuffled = [agreement(rng.permutation(subtype), states.to_numpy()).max() for _ in range(999)]
+    p_subtype = (1 + np.sum(np.array(shuffled) >= nmi.max())) / (1 + len(shuffled))
+    families = family_tests(model.layers_[0].clusters_, genes.columns)
+    lowest = [own.min() for _, _, own in fits]
+    significant = sum(p < 0.05 for p in lowest)
     draw(out / "gene_expression.png", patients, nmi, survival, states)
 
     def genes_of(name: str) -> str:
-        """The first genes of a factor of the first layer; above it, that of its main factor below."""
+        """The first genes of a factor of the first layer; of one above, those of its main factor below."""
         at, factor = (int(part) for part in name.removeprefix("layer").split("_factor"))
-        for upper in reversed(model.layers_[1:at]):
-            factor = int((upper.alpha_ * upper.mutual_information_)[:, factor].argmax())
-        return ", ".join(genes.columns[np.argsort(-(layer.alpha_ * layer.mutual_information_)[:, factor])[:6]])
+        for layer in reversed(model.layers_[:at]):
+            top = np.argsort(-(layer.alpha_ * layer.mutual_information_)[:, factor])[:6]
+            factor = top[0]
+        return ", ".join(genes.columns[top])
 
     return [
         {
@@ -125,7 +134,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
             "claim": "Factors of the genes tell the subtypes of the tumours.",
             "paper": "intriguing results",
             "measured": f"{nmi.idxmax()} ({genes_of(nmi.idxmax())}) has a normalised mutual information of "
-            f"{nmi.max():.2f} with the four subtypes, the best factor of shuffled ones at most {max(best):.2f} "
+            f"{nmi.max():.2f} with the four subtypes, the best factor of shuffled ones at most {max(shuffled):.2f} "
             f"(p = {p_subtype:.3f}, criterion 0.01)",
             "reproduced": bool(p_subtype < 0.01),
         },
@@ -133,9 +142,9 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
             "id": "gene_expression:survival",
             "claim": "Factors of the genes tell how long patients live.",
             "paper": "intriguing results",
-            "measured": f"{(survival < 0.05).sum()} of {len(survival)} factors at a false discovery rate of 0.05 by the "
-            f"log-rank test; the best is {survival.idxmin()} ({genes_of(survival.idxmin())}) with p = {raw.min():.2g}, "
-            f"corrected {survival.min():.2g}",
-            "reproduced": bool(survival.min() < 0.05),
+            "measured": f"log-rank test at a false discovery rate of 0.05: {significant} of {len(fits)} fits have such "
+            f"a factor (criterion: most of them), with lowest corrected p of {', '.join(f'{p:.2g}' for p in lowest)}; "
+            f"in the first it is {survival.idxmin()} ({genes_of(survival.idxmin())})",
+            "reproduced": bool(significant > len(fits) / 2),
         },
     ]
