@@ -66,9 +66,10 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     small = Corex(5, marginals="categorical", **options).fit(sample[:n_rows])
     sample_agreement = adjusted_rand_score(sample_traits, small.clusters_)
 
-    part = seen[: n_rows // 3]
-    sized = Corex("auto", n_states=3, n_init=1, random_state=0).fit(part)
+    part = seen[: 200 if quick else 2000]
+    sized = Corex("auto", n_states=3, n_init=1, max_iter=30 if quick else 200, random_state=0).fit(part)
 
+    new = new[:2000] if quick else new
     layers = model.bounds(new).to_frame()
     gain, error = layers.loc["layer2", ["contribution", "contribution_stderr"]]
     linked = int((model.layers_[1].clusters_ == 0).sum())
