@@ -1,13 +1,23 @@
-"""Data with known truth: the paper's two examples and latent trees."""
+"""Data with known truth: the paper's two examples and latent trees; and the paper's stock prices, from your copy."""
 
+import re
+import zipfile
+from collections.abc import Iterator
 from itertools import pairwise
+from os import PathLike
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import Bunch, check_random_state
 
+from hicorex.exceptions import HicorexError
+from hicorex.groups import groupings_of
 from hicorex.information import sample_entropy
+
+# In a folder, a table of monthly returns and the groups of companies, which take the place of prices.
+RETURNS, SECTORS = "monthly_returns.csv.gz", "sectors.csv"
 
 
 def make_independent_clusters(
@@ -120,3 +130,145 @@ def make_latent_tree(
     return X.astype(np.int8), Bunch(
         root=root, factors=factors, clusters=clusters, parents=parents[:-1], total_correlation=truth
     )
+
+
+def load_quantquote(path: str | PathLike, sectors: Any = None) -> Bunch:
+    """Monthly returns of stocks from the free QuantQuote archive of daily prices, which the paper uses.
+
+    Companies count that have a price in every month of the whole period. A return is the last close of a month over
+    that of the month before, minus 1; the last month of the archive may be part of one.
+
+    Parameters
+    ----------
+    path : path
+        The zip file, or a folder, with daily/table_<ticker>.csv: no header, and the columns date (YYYYMMDD), time,
+        open, high, low, close, volume. Or a ready table: a CSV file (.csv, .csv.gz) of monthly returns with months
+        in the first column and tickers in the header, or a folder with monthly_returns.csv.gz.
+    sectors : mapping, path or None, default=None
+        The group of each company by its ticker, or a CSV file of such. A folder with a ready table may hold
+        sectors.csv, which is used by default.
+
+    Returns
+    -------
+    returns : Bunch
+        data (n_months, n_companies); feature_names, the tickers in capitals, sorted; months, such as "1998-02";
+        sectors, the group of each company, None for those that have none; None if there are no groups.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "returns.csv")
+    ...     _ = table.write_text("month,ibm,aa\\n1998-02,0.05,-0.04\\n1998-03,0.01,-0.06\\n")
+    ...     returns = load_quantquote(table, sectors={"AA": "Materials", "IBM": "Information Technology"})
+    >>> returns.feature_names, returns.sectors
+    (['AA', 'IBM'], ['Materials', 'Information Technology'])
+    >>> returns.data.tolist()
+    [[-0.04, 0.05], [-0.06, 0.01]]
+    """
+    path = Path(path)
+    if not path.exists():
+        raise HicorexError(f"{path} is not there; check its name and folder.")
+    if path.is_dir() and (path / RETURNS).exists():
+        if sectors is None and (path / SECTORS).exists():
+            sectors = path / SECTORS
+        path = path / RETURNS
+    ready = path.is_file() and path.name.endswith((".csv", ".csv.gz"))
+    tickers, months, data = _returns_of_table(path) if ready else _returns_of_prices(path)
+    tickers = [ticker.upper() for ticker in tickers]
+    twice = sorted({ticker for ticker in tickers if tickers.count(ticker) > 1})
+    if twice:
+        raise HicorexError(f"{path} has {twice[0]} twice; keep one of them.")
+    order = np.argsort(tickers)
+    tickers = [tickers[i] for i in order]
+    groups = None
+    if sectors is not None:
+        known = groupings_of(tickers, sectors)[0]
+        groups = [known.groups[number] if number >= 0 else None for number in known.number]
+    return Bunch(data=np.ascontiguousarray(data[:, order]), feature_names=tickers, months=months, sectors=groups)
+
+
+def _returns_of_table(path: Path) -> tuple[list[str], list[str], np.ndarray]:
+    """Tickers, months and returns of a ready table."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        names = csv.open_csv(path).schema.names
+        types = {names[0]: pa.string()} | dict.fromkeys(names[1:], pa.float64())
+        options = csv.ConvertOptions(column_types=types)
+        table = csv.read_csv(path, csv.ReadOptions(use_threads=False), convert_options=options)
+    except (pa.ArrowException, OSError) as error:
+        raise HicorexError(f"{path} is no table of monthly returns: {_line(error)}") from None
+    if len(names) < 2 or not table.num_rows:
+        raise HicorexError(f"{path} is empty; give months in the first column and a column for each company.")
+    columns = [column.to_numpy() for column in table.columns[1:]]
+    return names[1:], table.column(0).to_pylist(), np.column_stack(columns)
+
+
+def _returns_of_prices(path: Path) -> tuple[list[str], list[str], np.ndarray]:
+    """Tickers, months and returns of the companies that an archive of daily prices has throughout."""
+    closes = [(ticker, *_month_ends(name, content)) for ticker, name, content in _price_files(path)]
+    if not closes:
+        raise HicorexError(f"{path} has no daily/table_<ticker>.csv; give the QuantQuote archive of daily prices.")
+    first, last = min(months[0] for _, months, _ in closes), max(months[-1] for _, months, _ in closes)
+    names = [f"{month // 12}-{month % 12 + 1:02d}" for month in range(first, last + 1)]
+    if len(names) < 2:
+        raise HicorexError(f"{path} has prices of {names[0]} alone; returns take two months or more.")
+    kept = [(ticker, prices) for ticker, months, prices in closes if len(months) == len(names)]
+    if not kept:
+        raise HicorexError(f"{path} has no company with a price in every month from {names[0]} to {names[-1]}.")
+    prices = np.column_stack([prices for _, prices in kept])
+    return [ticker for ticker, _ in kept], names[1:], prices[1:] / prices[:-1] - 1
+
+
+def _price_files(path: Path) -> Iterator[tuple[str, str, bytes]]:
+    """Ticker, name and content of each file of prices, in a folder or a zip file, at any depth."""
+    form = re.compile(r"table_(.+)\.csv", re.IGNORECASE)
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            if (match := form.fullmatch(file.name)) and file.is_file():
+                yield match[1], str(file), file.read_bytes()
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                if match := form.fullmatch(PurePosixPath(member).name):
+                    yield match[1], f"{member} in {path}", archive.read(member)
+    except zipfile.BadZipFile:
+        raise HicorexError(f"{path} is no zip file, or a broken one; give the QuantQuote archive.") from None
+
+
+def _month_ends(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """The months of a company, counted from year 0, and its last close of each."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    titles = ["date", "time", "open", "high", "low", "close", "volume"]
+    types = {"date": pa.int64(), "close": pa.float64()}
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(content),
+            csv.ReadOptions(column_names=titles, use_threads=False),
+            convert_options=csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[]),
+        )
+    except pa.ArrowException as error:
+        raise HicorexError(f"{name} is broken: {_line(error)}") from None
+    dates, closes = (table.column(title).to_numpy() for title in types)
+    wrong = (dates // 100 % 100 - 1) // 12 != 0
+    wrong |= (dates < 1_000_00_00) | (dates > 9999_12_31) | ~(np.isfinite(closes) & (closes > 0))
+    if wrong.any():
+        line = int(wrong.argmax())
+        raise HicorexError(
+            f"{name} is broken: row {line + 1} has date {dates[line]} and close {closes[line]:g}; "
+            "dates are YYYYMMDD and prices above 0."
+        )
+    order = np.argsort(dates, kind="stable")
+    months = dates[order] // 10000 * 12 + dates[order] // 100 % 100 - 1
+    ends = np.append(np.flatnonzero(np.diff(months)), len(months) - 1)
+    return months[ends], closes[order][ends]
+
+
+def _line(error: BaseException) -> str:
+    """What an error says, in one line with one full stop."""
+    return " ".join(str(error).split()).rstrip(".") + "."
