@@ -89,7 +89,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     shown.set_ylim(top=1.25 * upper.max())
     shown.legend(frameon=False, ncols=3, loc="upper center")
 
-    n_samples = 400 if quick else 5000
+    n_samples = 400 if quick else 2000
     X, tree = make_latent_tree(2 * n_samples, 120, (12, 3), root_flip=0.1, flip=(0.02, 0.1), random_state=0)
     model = HierarchicalCorex((12, 3, 1), n_init=2, random_state=0).fit(X[:n_samples])
     held_out = model.bounds(X[n_samples:])
