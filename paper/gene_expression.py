@@ -2,8 +2,8 @@
 
 The paper names gene expression as an application to come. Here 881 genes were measured in the tumours of 511 patients;
 a published study sorted these into four subtypes by the same genes, and the survival of the patients is known. A
-hierarchy of 30, 5 and 1 factors of three states is fitted to the genes alone. Then its factors are held against gene
-families, subtypes and survival, and every test is corrected for the number of factors. For survival all is done five
+hierarchy of 30, 5 and 1 factors of three states is fitted to the genes alone. Then its factors are held against
+subtypes and survival, and every test is corrected for the number of factors. For survival all is done five
 times, with other random numbers, since what is weak may depend on these.
 """
 
@@ -13,14 +13,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.special import entr
-from scipy.stats import CensoredData, chi2, ecdf, false_discovery_control, hypergeom
+from scipy.stats import CensoredData, chi2, ecdf, false_discovery_control
 
 from hicorex import HierarchicalCorex
 from hicorex.plot.canvas import PALETTE
 
 SOURCE = "tcga_ov"
-# Genes that are known to work together tell so by their names.
-FAMILIES = {"collagens": r"COL\d", "interferon response": r"IFI|OAS\d|MX\d", "chemokines": r"CCL|CXCL"}
 
 
 def log_rank(groups: np.ndarray, days: np.ndarray, died: np.ndarray) -> float:
@@ -44,18 +42,6 @@ def agreement(classes: np.ndarray, states: np.ndarray) -> np.ndarray:
     joint = np.tensordot((states[:, :, None] == np.arange(3)).astype(float), member, (0, 0)) / len(classes)
     single = entr(joint.sum(axis=2)).sum(axis=1) + entr(joint.sum(axis=1)).sum(axis=1)
     return 2 * (1 - entr(joint).sum(axis=(1, 2)) / single)
-
-
-def family_tests(clusters: np.ndarray, genes: pd.Index) -> dict[str, tuple[int, int, float]]:
-    """Of each family the genes in its main factor, all genes, and the probability of so many by chance, corrected."""
-    found = {}
-    for name, pattern in FAMILIES.items():
-        own = np.bincount(clusters[genes.str.match(pattern) & (clusters >= 0)], minlength=clusters.max() + 1)
-        total = int(genes.str.match(pattern).sum())
-        size = int((clusters == own.argmax()).sum())
-        chance = hypergeom.sf(own.max() - 1, len(genes), size, total) * own.size * len(FAMILIES)
-        found[name] = int(own.max()), total, float(min(chance, 1))
-    return found
 
 
 def draw(path: Path, patients: pd.DataFrame, nmi: pd.Series, survival: pd.Series, states: pd.DataFrame) -> None:
@@ -90,7 +76,7 @@ def draw(path: Path, patients: pd.DataFrame, nmi: pd.Series, survival: pd.Series
 
 
 def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
-    """Fit the genes, then test the factors against families, subtypes and survival."""
+    """Fit the genes, then test the factors against subtypes and survival."""
     patients = pd.read_csv(source / "tcga_ov_881genes.csv.gz", index_col=0)
     genes, subtype = patients.iloc[:, 4:], patients["subtype"].to_numpy()
     days, died = patients["OS"].to_numpy(), patients["status"].to_numpy() == 1
@@ -107,7 +93,6 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     # The best of all factors for shuffled subtypes: a probability that is corrected already.
     shuffled = [agreement(rng.permutation(subtype), states.to_numpy()).max() for _ in range(199 if quick else 999)]
     p_subtype = (1 + np.sum(np.array(shuffled) >= nmi.max())) / (1 + len(shuffled))
-    families = family_tests(model.layers_[0].clusters_, genes.columns)
     lowest = [own.min() for _, _, own in fits]
     significant = sum(p < 0.05 for p in lowest)
     draw(out / "gene_expression.png", patients, nmi, survival, states)
@@ -121,15 +106,6 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
         return ", ".join(genes.columns[top])
 
     return [
-        {
-            "id": "gene_expression:families",
-            "claim": "Genes that work together share a factor.",
-            "paper": "an application to come",
-            "measured": "in one factor of the first layer are "
-            + ", ".join(f"{most} of {total} {name} (p = {p:.1g})" for name, (most, total, p) in families.items())
-            + "; corrected for factors and families; the criterion is p < 0.01 for each",
-            "reproduced": all(p < 0.01 for _, _, p in families.values()),
-        },
         {
             "id": "gene_expression:subtypes",
             "claim": "Factors of the genes tell the subtypes of the tumours.",
