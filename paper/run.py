@@ -81,13 +81,27 @@ def run_all(
             found = experiment.run(out, quick, source)
         for claim in found:
             assert tuple(claim) == KEYS, f"{name}: {tuple(claim)}"
+            claim["reproduced"] = bool(claim["reproduced"])  # numpy's own is not for JSON
             print(f"{name}: {'yes' if claim['reproduced'] else 'NO '}  {claim['id']}: {claim['measured']}", flush=True)
         claims += found
         print(f"{name}: {time.perf_counter() - begun:.0f} s", flush=True)
     return claims, skipped
 
 
-def page_of(claims: list[dict[str, Any]], skipped: dict[str, str], names: list[str]) -> str:
+def write_down(names: list[str], claims: list[dict[str, Any]], skipped: dict[str, str]) -> None:
+    """Put the claims of some experiments in the place of those written down before, and write the page anew."""
+    path = HERE / "results.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"claims": [], "skipped": {}}
+    kept = [claim for claim in before["claims"] if claim["id"].split(":")[0] not in names]
+    order = {name: i for i, name in enumerate(EXPERIMENTS)}
+    claims = sorted([*kept, *claims], key=lambda claim: order[claim["id"].split(":")[0]])
+    skipped = {name: why for name, why in before["skipped"].items() if name not in names} | skipped
+    results = {"version": hicorex.__version__, "claims": claims, "skipped": skipped}
+    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (HERE.parent / "docs" / "paper.md").write_text(page_of(claims, skipped), encoding="utf-8")
+
+
+def page_of(claims: list[dict[str, Any]], skipped: dict[str, str]) -> str:
     """The page of the documentation."""
     held = sum(claim["reproduced"] for claim in claims)
     lines = [
@@ -98,7 +112,7 @@ def page_of(claims: list[dict[str, Any]], skipped: dict[str, str], names: list[s
         f"Of {len(claims)} claims, {held} hold here; the others are marked, with what was measured.",
         "",
     ]
-    for name in names:
+    for name in EXPERIMENTS:
         experiment = load(name)
         title, _, rest = (experiment.__doc__ or "").strip().partition("\n\n")
         lines += [f"## {title.rstrip('.')}", "", " ".join(rest.split()), ""]
@@ -120,7 +134,7 @@ def main() -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("experiments", nargs="*", choices=[*EXPERIMENTS, []], help="all by default")
-    parser.add_argument("--quick", action="store_true", help="small versions; nothing is written but pictures")
+    parser.add_argument("--quick", action="store_true", help="small versions; nothing is written down")
     parser.add_argument("--out", type=Path, default=HERE / "figures", help="folder for the pictures")
     parser.add_argument("--sp500", type=Path, help="QuantQuote archive, or a folder or table of monthly returns")
     parser.add_argument("--data", type=Path, help="folder of the other data sets")
@@ -133,10 +147,8 @@ def main() -> int:
     begun = time.perf_counter()
     claims, skipped = run_all(names, options.out, options.quick, options.sp500, options.data)
     print(f"{sum(c['reproduced'] for c in claims)} of {len(claims)} claims hold; {time.perf_counter() - begun:.0f} s")
-    if not options.quick and not options.experiments:
-        results = {"version": hicorex.__version__, "claims": claims, "skipped": skipped}
-        (HERE / "results.json").write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        (HERE.parent / "docs" / "paper.md").write_text(page_of(claims, skipped, names), encoding="utf-8")
+    if not options.quick:
+        write_down(names, claims, skipped)
     return 0
 
 
