@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.neural_network import BernoulliRBM
 
-from hicorex import HierarchicalCorex, plot
+from hicorex import HicorexError, HierarchicalCorex, plot
 from hicorex.datasets import load_quantquote
 from hicorex.graph import Edge, Graph, Node
 
@@ -52,6 +52,10 @@ def graph_of(names: list[str], weights: list[np.ndarray]) -> Graph:
 def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
     """Train the machines, draw their graph, and compare the agreement with the sectors."""
     returns = load_quantquote(source)
+    if returns.sectors is None:
+        raise HicorexError(
+            "the sectors are not known; put sectors.csv, a ticker and a sector a line, beside the returns"
+        )
     sectors = np.array(returns.sectors, dtype=object)
     ranks = (rankdata(returns.data, axis=0) - 0.5) / len(returns.data)
     found = []

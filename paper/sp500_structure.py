@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import normalized_mutual_info_score
 
-from hicorex import Corex, HierarchicalCorex, plot
+from hicorex import Corex, HicorexError, HierarchicalCorex, plot
 from hicorex.datasets import load_quantquote
 
 SOURCE = "sp500"
@@ -34,6 +34,10 @@ def overlaps(weights: np.ndarray) -> np.ndarray:
 def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
     """Fit by the rule of the paper and by ours; draw the graphs and the convergence."""
     returns = load_quantquote(source)
+    if returns.sectors is None:
+        raise HicorexError(
+            "the sectors are not known; put sectors.csv, a ticker and a sector a line, beside the returns"
+        )
     names, sectors = np.array(returns.feature_names), np.array(returns.sectors, dtype=object)
     X = pd.DataFrame(returns.data, index=returns.months, columns=names)
     groups = pd.Series(returns.sectors, index=names, name="sector")

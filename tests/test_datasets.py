@@ -74,6 +74,8 @@ def test_sectors_from_a_mapping_and_a_file(tmp_path):
     assert load_quantquote(path, tmp_path / "sectors.csv").sectors == ["Materials", "Retail", "IT"]
     with pytest.raises(HicorexError, match="names none"):
         load_quantquote(path, sectors={"aa": "Materials"})
+    assert load_quantquote(path).sectors is None
+    assert load_quantquote(zip_of(FILES, tmp_path / "q.zip")).sectors == ["Materials", "Retail", "IT"]  # beside it
 
 
 @pytest.mark.parametrize(
@@ -122,11 +124,11 @@ def test_ready_tables(tmp_path):
     (tmp_path / "returns.csv").write_text(text)
     (tmp_path / "monthly_returns.csv.gz").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "sectors.csv").write_text("ticker,sector\nA,x\nB,y\n")
-    for path, sectors in (("returns.csv", None), ("monthly_returns.csv.gz", None), (".", ["x", "y", None])):
+    for path in ("returns.csv", "monthly_returns.csv.gz", "."):
         found = load_quantquote(tmp_path / path)
         assert found.feature_names == ["A", "B", "NA"]
         assert found.months == ["1998-02", "1998-03"]
-        assert found.sectors == sectors
+        assert found.sectors == ["x", "y", None]
         assert_allclose(found.data, [[-0.5, 0.25, np.nan], [0, 0.5, 1]])
     assert load_quantquote(tmp_path, sectors={"A": "z"}).sectors == ["z", None, None]
 

@@ -47,3 +47,8 @@ def test_without_its_data_an_experiment_is_skipped(capsys, tmp_path):
     assert claims == []
     assert skipped["sp500_time"] == "its data, sp500, are not here"
     assert "big5: skipped" in capsys.readouterr().out
+    table = tmp_path / "returns.csv"
+    table.write_text("month,A,B\n1998-02,0.1,0.2\n1998-03,0.2,0.1\n")
+    claims, skipped = driver.run_all(["sp500_structure"], tmp_path, True, table, None)
+    assert claims == []
+    assert skipped["sp500_structure"].startswith("the sectors are not known; put sectors.csv")

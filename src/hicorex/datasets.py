@@ -145,8 +145,8 @@ def load_quantquote(path: str | PathLike, sectors: Any = None) -> Bunch:
         open, high, low, close, volume. Or a ready table: a CSV file (.csv, .csv.gz) of monthly returns with months
         in the first column and tickers in the header, or a folder with monthly_returns.csv.gz.
     sectors : mapping, path or None, default=None
-        The group of each company by its ticker, or a CSV file of such. A folder with a ready table may hold
-        sectors.csv, which is used by default.
+        The group of each company by its ticker, or a CSV file of such; by default sectors.csv in the folder or
+        beside the file, if it is there.
 
     Returns
     -------
@@ -169,9 +169,10 @@ def load_quantquote(path: str | PathLike, sectors: Any = None) -> Bunch:
     path = Path(path)
     if not path.exists():
         raise HicorexError(f"{path} is not there; check its name and folder.")
+    beside = (path if path.is_dir() else path.parent) / SECTORS
+    if sectors is None and beside.exists():
+        sectors = beside
     if path.is_dir() and (path / RETURNS).exists():
-        if sectors is None and (path / SECTORS).exists():
-            sectors = path / SECTORS
         path = path / RETURNS
     ready = path.is_file() and path.name.endswith((".csv", ".csv.gz"))
     tickers, months, data = _returns_of_table(path) if ready else _returns_of_prices(path)
