@@ -41,6 +41,7 @@ EXPERIMENTS = (
     "gene_expression",
     "newsgroups",
     "beyond",
+    "beyond_data",
 )
 KEYS = ("id", "claim", "paper", "measured", "reproduced")
 
@@ -131,7 +132,8 @@ def page_of(claims: list[dict[str, Any]], skipped: dict[str, str]) -> str:
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines += [""]
         for figure in sorted((HERE / "figures").glob(f"{name}*.png")):
-            lines += [f"![{figure.stem}](../paper/figures/{figure.name})", ""]
+            if max((n for n in EXPERIMENTS if figure.stem.startswith(n)), key=len) == name:
+                lines += [f"![{figure.stem}](../paper/figures/{figure.name})", ""]
     return "\n".join(lines)
 
 
