@@ -198,8 +198,8 @@
     }
     if (state.selected >= 0) {
       context.globalAlpha = 0.9;
-      for (const e of linksOf[state.selected]) {
-        if (map.weight[e] < state.threshold) break;
+      for (const [n, e] of linksOf[state.selected].entries()) {
+        if (map.weight[e] < state.threshold || (state.moving && n > MOVING_LINKS)) break;
         const path = new Path2D();
         addCurve(path, e);
         context.strokeStyle = colourOf(groupOf(map.below[e]));
