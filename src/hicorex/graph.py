@@ -80,6 +80,13 @@ class Graph(NamedTuple):
         joined = {id for edge in edges for id in edge[:2]}
         return Graph(tuple(node for node in self.nodes if node.id in joined), edges)
 
+    def links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The edges as columns: the indices of the nodes below, of the factors, and the weights."""
+        at = {node.id: i for i, node in enumerate(self.nodes)}
+        below = np.array([at[edge.below] for edge in self.edges], int)
+        above = np.array([at[edge.factor] for edge in self.edges], int)
+        return below, above, np.array([edge.weight for edge in self.edges])
+
     def strongest(self, most: int) -> "Graph":
         """The linked nodes with at most so many links, the strongest."""
         edges = self.edges

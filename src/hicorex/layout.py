@@ -51,11 +51,8 @@ def arrange(graph: Graph, groups: Any = None) -> Layout:
         The number of each node's group.
     """
     n = len(graph.nodes)
-    at = {node.id: i for i, node in enumerate(graph.nodes)}
     level = np.array([node.layer for node in graph.nodes], int)
-    below = np.array([at[edge.below] for edge in graph.edges], int)
-    above = np.array([at[edge.factor] for edge in graph.edges], int)
-    weight = np.array([edge.weight for edge in graph.edges])
+    below, above, weight = graph.links()
 
     home, strength = np.full(n, -1), np.zeros(n)
     weakest_first = np.argsort(weight, kind="stable")

@@ -46,7 +46,7 @@ def labels_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> 
 
 def labels_of_states(model: "Explainer", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
     """As labels_table, for samples whose states are known."""
-    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(_factor_names(model))}
+    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(factor_names(model))}
     return _by_row(columns, row_names, row_title)
 
 
@@ -70,7 +70,7 @@ def samples_of_log_z(model: "Explainer", log_z: np.ndarray, row_names: Any, row_
     columns = {
         "total_correlation": total,
         "surprise": model._surprise_of_samples(total),
-        "most_surprised_factor": _text(_factor_names(model)).take(pa.array(factor, mask=deviation == 0)),
+        "most_surprised_factor": _text(factor_names(model)).take(pa.array(factor, mask=deviation == 0)),
         "factor_surprise": deviation,
     }
     return _by_row(columns, row_names, row_title)
@@ -140,14 +140,11 @@ def description(model: "Explainer") -> dict[str, Any]:
 def summary(model: "Explainer") -> str:
     """A dozen lines in plain words: how much is explained, and by what."""
     told = description(model)
-    lines = _fill(heading(told))
+    lines = _fill(heading(told)) + _fill(how_much(told))
     if explains(told):
-        lines += _fill(how_much(told))
         for k, size in enumerate(told["layers"], start=1):
             lines += _about_layer(k, size, [row for row in told["factors"] if row["layer"] == k])
         lines += _about_unassigned(told["unassigned"])
-    else:
-        lines += _fill(NOTHING)
     if no_more(told):
         lines += ["", *_fill(no_more(told))]
     return "\n".join(lines)
@@ -178,7 +175,8 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
             }
 
 
-def _factor_names(model: "Explainer") -> list[str]:
+def factor_names(model: "Explainer") -> list[str]:
+    """The names of the factors of all layers, in the order of ``transform``."""
     return [name for own in names_of(model)[1:] for name in own]
 
 
@@ -237,7 +235,9 @@ def heading(told: dict) -> str:
 
 
 def how_much(told: dict) -> str:
-    """How much is explained, and how sure that is."""
+    """How much is explained, and how sure that is; or that it is nothing."""
+    if not explains(told):
+        return NOTHING
     bounds, n_layers = told["bounds"], len(told["layers"])
     lower = f"{short(bounds['lower'])} nats (standard error {short(bounds['lower_stderr'], 2)})"
     text = (
@@ -262,7 +262,7 @@ def _about_layer(k: int, size: int, rows: list[dict]) -> list[str]:
         n = row["n_variables"]
         members = count(n, "variable" if k == 1 else "factor") if n else "no significant link"
         start = f"{row['factor']}: {short(row['explains'])} nats, {members}, led by"
-        lines += _fill(start, row["top_variables"][: min(FEW, n or FEW)], "  ")
+        lines += _fill(start, leading(row, FEW), "  ")
     if len(used) > MOST_FACTORS:
         lines += _fill(f"and {len(used) - MOST_FACTORS:,} more", (), "  ")
     if len(used) < size:
@@ -276,6 +276,11 @@ def _about_unassigned(names: list[str]) -> list[str]:
     more = ["..."] if len(names) > FEW else []
     start = f"{count(len(names), 'variable')} without a significant link to a factor:"
     return ["", *_fill(start, [*names[:FEW], *more])]
+
+
+def leading(row: dict, most: int) -> list[str]:
+    """The first variables that belong to a factor most, or if there are none, that are linked to it."""
+    return row["top_variables"][: min(most, row["n_variables"] or most)]
 
 
 def no_more(told: dict) -> str:

@@ -158,11 +158,9 @@ def _set_view(ax: "Axes", longest: int, n_slots: float, radial: bool) -> View:
 
 def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool, view: View) -> None:
     """A curve for each link, the strongest on top."""
-    at = {node.id: i for i, node in enumerate(shown.nodes)}
-    edges = sorted(shown.edges, key=lambda edge: edge.weight)
-    below = np.array([at[edge.below] for edge in edges])
-    above = np.array([at[edge.factor] for edge in edges])
-    weight = np.array([edge.weight for edge in edges])
+    below, above, weight = shown.links()
+    rising = np.argsort(weight, kind="stable")
+    below, above, weight = below[rising], above[rising], weight[rising]
     if radial:
         radius, angle = places.polar()
         turn = (angle[below] - angle[above] + np.pi) % (2 * np.pi) - np.pi

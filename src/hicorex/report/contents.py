@@ -13,7 +13,7 @@ from hicorex.layout import arrange
 from hicorex.plot.canvas import label_of, thinned
 from hicorex.plot.factor import value_names
 from hicorex.plot.pointwise import Index, index_of
-from hicorex.results import printable, short, shortened
+from hicorex.results import factor_names, printable, short, shortened
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -111,6 +111,7 @@ def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
     first = groupings[0].number[columns] if groupings else np.zeros(len(columns), int)
     places = arrange(graph, np.pad(first, (0, len(graph.nodes) - len(columns))))
     steps = np.diff(np.unique(places.place[: len(columns)]))
+    below, above, weight = graph.links()
     payload = {
         "names": [shown(node.name) for node in graph.nodes],
         "level": places.level.tolist(),
@@ -119,9 +120,9 @@ def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
         "home": places.home.tolist(),
         "depth": places.depth,
         "slots": float(f"{1 / steps.min():.4g}") if steps.size else 1.0,
-        "below": [at[edge.below] for edge in graph.edges],
-        "above": [at[edge.factor] for edge in graph.edges],
-        "weight": _short(edge.weight for edge in graph.edges),
+        "below": below.tolist(),
+        "above": above.tolist(),
+        "weight": _short(weight),
         "alpha": _short(edge.alpha for edge in graph.edges),
         "known": _short(edge.mutual_information for edge in graph.edges),
         "linked": (model._stack[0].clusters_[columns] >= 0).astype(int).tolist(),
@@ -174,11 +175,14 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
     return details
 
 
-def surprising_samples(model: "Explainer", samples: Samples) -> list[Surprising]:
-    """The samples that are farthest from what is usual, and the factors that say so."""
-    total = samples.log_z.sum(axis=1)
-    surprise = model._surprise_of_samples(total)
-    names = [name for own in names_of(model)[1:] for name in own]
+def surprising_samples(
+    model: "Explainer", samples: Samples, total: np.ndarray, surprise: np.ndarray
+) -> list[Surprising]:
+    """The samples that are farthest from what is usual, and the factors that say so.
+
+    ``total`` and ``surprise`` are the samples' point-wise total correlation and how unusual that is.
+    """
+    names = factor_names(model)
     found = []
     for i in _largest(np.abs(surprise), SURPRISING):
         if abs(surprise[i]) < USUAL:

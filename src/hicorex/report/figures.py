@@ -3,7 +3,7 @@
 import re
 import warnings
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from io import BytesIO, StringIO
 from typing import Any
@@ -55,6 +55,11 @@ def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: flo
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     text = text.replace("<svg", f'<svg class="figure" role="img" aria-label="{escape(title)}"', 1)
     return re.sub(r"<[^>]*>", lambda tag: _recoloured(tag[0]), text)
+
+
+def css_colours(palette: Iterable[str]) -> str:
+    """What a page has to declare for its pictures to be in these colours."""
+    return " ".join(f"--c{i}: {colour};" for i, colour in enumerate(palette))
 
 
 def _recoloured(tag: str) -> str:

@@ -114,11 +114,10 @@
       state.shown[child] = state.shown[map.above[e]] = 1;
       const width = Math.max(Math.ceil((4 * map.weight[e]) / largestWeight), 1);
       const home = map.home[child] === map.above[e];
-      const key = [groupOf(child), width, home, state.nShown < MOVING_LINKS].join();
-      if (!buckets.has(key)) {
-        const strong = state.nShown < MOVING_LINKS;
-        buckets.set(key, { path: new Path2D(), group: groupOf(child), width, home, strong });
-      }
+      const group = groupOf(child);
+      const strong = state.nShown < MOVING_LINKS;
+      const key = [group, width, home, strong].join();
+      if (!buckets.has(key)) buckets.set(key, { path: new Path2D(), group, width, home, strong });
       addCurve(buckets.get(key).path, e);
       state.nShown++;
     }

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -14,6 +14,7 @@ from hicorex.groups import Grouping
 from hicorex.plot.canvas import PALETTE
 from hicorex.report import sections
 from hicorex.report.contents import Samples, details_of, map_of, shown
+from hicorex.report.figures import css_colours
 from hicorex.results import description
 
 if TYPE_CHECKING:
@@ -78,13 +79,9 @@ def _resource(name: str) -> str:
 
 def _style() -> str:
     """The style sheet, with the palettes for both kinds of pages."""
-
-    def colours(palette: Iterable[str]) -> str:
-        return " ".join(f"--c{i}: {colour};" for i, colour in enumerate(palette))
-
-    dark = f"{DARK} {colours(DARK_PALETTE)}"
+    dark = f"{DARK} {css_colours(DARK_PALETTE)}"
     return (
-        f":root {{ {colours(PALETTE)} }}\n{_resource('page.css')}"
+        f":root {{ {css_colours(PALETTE)} }}\n{_resource('page.css')}"
         f':root[data-theme="dark"] {{ {dark} }}\n'
         f'@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}\n'
     )

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 from functools import partial
 from html import escape
 from importlib.metadata import version
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import hicorex
 from hicorex.plot import bounds as draw_bounds
 from hicorex.plot import convergence as draw_convergence
+from hicorex.plot.bounds import layer_parts
 from hicorex.plot.pointwise import draw_pointwise
 from hicorex.plot.sorted_data import sorted_image
 from hicorex.report.contents import SURPRISING, USUAL, Map, Samples, shown, surprising_samples
 from hicorex.report.figures import inline_png, inline_svg
-from hicorex.results import NOTHING, count, explains, heading, how_much, no_more, printable, short, shortened
+from hicorex.results import count, explains, heading, how_much, leading, no_more, printable, short, shortened
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -57,17 +59,16 @@ def _factor(name: str, nodes: dict[str, int]) -> str:
 
 def summary(told: dict[str, Any], nodes: dict[str, int]) -> str:
     """What was found in words, with the factors that explain most."""
-    paragraphs = [heading(told), how_much(told) if explains(told) else NOTHING, no_more(told)]
+    paragraphs = [heading(told), how_much(told), no_more(told)]
     pieces = [f"<p>{escape(text)}</p>" for text in paragraphs if text]
     first = [row for row in told["factors"] if row["layer"] == 1 and row["explains"]]
     if first and explains(told):
         pieces.append("<p>The factors that explain most:</p><ul>")
         for row in first[:NAMED]:
-            leading = _leading(row)
             members = count(row["n_variables"], "variable") if row["n_variables"] else "no significant link"
             pieces.append(
                 f"<li>{_factor(row['factor'], nodes)} explains {short(row['explains'])} nats ({members}): "
-                f"{escape(leading)}</li>"
+                f"{escape(_leading(row))}</li>"
             )
         pieces.append("</ul>")
     loose = told["unassigned"]
@@ -79,8 +80,7 @@ def summary(told: dict[str, Any], nodes: dict[str, int]) -> str:
 
 
 def _leading(row: dict[str, Any]) -> str:
-    """The first variables that belong to a factor most, or if there are none, that are linked to it."""
-    return ", ".join(shown(name) for name in row["top_variables"][: min(LEADING, row["n_variables"] or LEADING)])
+    return ", ".join(shown(name) for name in leading(row, LEADING))
 
 
 def map_note(drawn: Map, told: dict[str, Any]) -> str:
@@ -104,12 +104,11 @@ def factors(told: dict[str, Any], nodes: dict[str, int]) -> str:
     """The table of factors."""
     rows = []
     for row in told["factors"][:MOST_ROWS]:
-        leading = _leading(row)
         rows.append(
             f"<tr><td>{_factor(row['factor'], nodes)}</td>"
             + "".join(f'<td class="number">{row[key]}</td>' for key in ("layer", "states"))
             + "".join(_number(row[key]) for key in ("explains", "contribution", "contribution_stderr"))
-            + f'<td class="number">{row["n_variables"]}</td><td>{escape(leading)}</td></tr>'
+            + f'<td class="number">{row["n_variables"]}</td><td>{escape(_leading(row))}</td></tr>'
         )
     head = _sortable("factor", "layer", "states", "explains", "lost without it", "std. error", "variables")
     n = len(told["factors"])
@@ -129,12 +128,11 @@ def explained(model: "Explainer", told: dict[str, Any]) -> str:
     picture = inline_svg(lambda ax: draw_bounds(model, ax=ax), "Bounds on the total correlation", 8, 2.4)
     bounds = told["bounds"]
     heads = ("layer", "factors", "lower bound up to here", "adds")
-    rows, before = [], 0.0
-    for k, row in enumerate(bounds["layers"], start=1):
-        lower = row["lower"] or 0.0
-        adds = _number(lower - before) if k <= bounds["depth"] else '<td class="number">does not count</td>'
-        rows.append(f'<tr><td>{row["name"]}</td><td class="number">{row["n_factors"]}</td>{_number(lower)}{adds}</tr>')
-        before = lower
+    rows = []
+    for row, added in zip_longest(bounds["layers"], layer_parts(model.bounds_)):
+        adds = '<td class="number">does not count</td>' if added is None else _number(added)
+        size = f'<td class="number">{row["n_factors"]}</td>'
+        rows.append(f"<tr><td>{row['name']}</td>{size}{_number(row['lower'])}{adds}</tr>")
     entropy = ""
     if bounds["entropy_lower"] is not None:
         entropy = (
@@ -164,7 +162,7 @@ def samples(model: "Explainer", told: dict[str, Any], samples: Samples | None, n
         3.2,
     )
     rows = []
-    for own in surprising_samples(model, samples):
+    for own in surprising_samples(model, samples, total, surprise):
         reasons = ", ".join(f"{_factor(why.factor, nodes)} ({why.deviation:+.1f})" for why in own.reasons)
         rows.append(
             f"<tr><td>{escape(own.name)}</td>{_number(own.total_correlation)}"

@@ -7,8 +7,8 @@ from hicorex.graph import graph_of
 from hicorex.plot import graph as draw_graph
 from hicorex.plot.canvas import PALETTE
 from hicorex.report.contents import shown
-from hicorex.report.figures import inline_svg
-from hicorex.results import FEW, NOTHING, count, description, explains, heading, how_much, short
+from hicorex.report.figures import css_colours, inline_svg
+from hicorex.results import FEW, count, description, heading, how_much, short
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -20,7 +20,7 @@ MOST_FACTORS, MOST_LINKS, MOST_NAMED = 8, 300, 60
 def small_report(model: "Explainer") -> str:
     """A picture of the hierarchy, how much is explained, and by what, as an HTML element."""
     told = description(model)
-    pieces = [f"<p>{escape(heading(told))} {escape(how_much(told) if explains(told) else NOTHING)}</p>"]
+    pieces = [f"<p>{escape(heading(told))} {escape(how_much(told))}</p>"]
     edges = graph_of(model).strongest(MOST_LINKS).edges
     if edges:
         least = min(edge.weight for edge in edges)
@@ -41,5 +41,4 @@ def small_report(model: "Explainer") -> str:
         pieces.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
     if len(used) > MOST_FACTORS:
         pieces.append(f"<p>and {count(len(used) - MOST_FACTORS, 'more factor')}</p>")
-    colours = " ".join(f"--c{i}: {colour};" for i, colour in enumerate(PALETTE))
-    return f'<div class="hicorex" style="--paper: #fff; {colours}">{"".join(pieces)}</div>'
+    return f'<div class="hicorex" style="--paper: #fff; {css_colours(PALETTE)}">{"".join(pieces)}</div>'
