@@ -50,7 +50,7 @@ def times(X, n_factors, n_features, structure) -> tuple[float, float]:
     rule = RULES[structure]
     floor = products(*X.shape, n_factors, n_features)
     with LocalEngine() as engine:
-        state = first_state(data, n_factors, 2, np.random.default_rng(0), [np.random.default_rng(1)])
+        state = first_state(data, n_factors, 2, engine, np.random.default_rng(0), [np.random.default_rng(1)])
         for _ in range(6):
             state, _ = update(state, run_pass(state, data, engine), data, rule, engine)
 

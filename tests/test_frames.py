@@ -48,7 +48,7 @@ def learned(frame, new=None, marginals="auto"):
     table = Columns(frame)
     schema = Schema(table, marginals, np.ones(table.shape[0]))
     data, unseen = schema.encode(Columns(frame if new is None else new))
-    return schema, data.blocks[0], unseen
+    return schema, data.parts[0].samples[0], unseen
 
 
 def plain(values):

@@ -87,7 +87,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
     with LocalEngine(1) as engine, pytest.MonkeyPatch.context() as patch:
         for module in (layer, categorical, gaussian):
             patch.setattr(module, "PRIOR_SAMPLES", 1e-9)
-        state = layer.first_state(data, 2, 2, rng, [rng])
+        state = layer.first_state(data, 2, 2, engine, rng, [rng])
         rule = Fixed(
             data, [rng.random(a.shape) * block.informative for a, block in zip(state.alpha, data.blocks, strict=True)]
         )
@@ -106,14 +106,19 @@ def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
     data, _ = Schema(Columns(X), "auto", weight).encode(Columns(X), weight, np.float64)
     rng = np.random.default_rng(0)
     with LocalEngine(1) as engine:
-        state = layer.first_state(data, 2, 2, rng, [rng])
+        state = layer.first_state(data, 2, 2, engine, rng, [rng])
         rule = Fixed(data, [np.full(a.shape, 0.7) for a in state.alpha])
         for _ in range(300):
             found = layer.run_pass(state, data, engine)
             state, _ = layer.update(state, found, data, rule, engine)
         scores = sum(
-            b.scores(b.tile(slice(0, 300)), w)
-            for b, w in zip(data.blocks, layer.block_weights(state, data, engine), strict=True)
+            b.scores(tile, w)
+            for b, tile, w in zip(
+                data.blocks,
+                data.parts[0].tile(data.blocks, slice(0, 300)),
+                layer.block_weights(state, data, engine),
+                strict=True,
+            )
         )
     labels, _ = layer.labels_of(scores, state.prior)
     objective = 0.0
@@ -174,7 +179,7 @@ def test_permuting_columns_permutes_the_answer(structure, monkeypatch):
     order = rng.permutation(table.shape[1])
     primed_by = [0, 5, 10]
 
-    def choose(data, n_factors, shared, rngs):
+    def choose(data, n_factors, engine, shared, rngs):
         """Prime by the same variables, wherever they are."""
         wanted = primed_by if choose.order is None else [int(np.flatnonzero(choose.order == i)[0]) for i in primed_by]
         place = {i: (b, at) for b, columns in enumerate(data.columns) for at, i in enumerate(columns)}

@@ -1,6 +1,6 @@
 """Bounds on the total correlation and the entropy of a table, from the terms of its layers (Thm hierarchy, tcub)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,11 +8,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_pandas_support
 
 from hicorex.archive import storable
-from hicorex.data import Data
-from hicorex.evaluation import Terms
-from hicorex.information import frequencies, mean_and_error, sample_entropy
-from hicorex.marginals import Categorical
-from hicorex.marginals.base import PRIOR_SAMPLES
+from hicorex.evidence import Evidence, Facts, mean_and_spread
 
 # A factor that knows less than this, in nats, always has the same label.
 UNUSED = 1e-9
@@ -143,107 +139,30 @@ class Bounds:
         return table.reindex(columns=[*columns, "lower", "conditional_entropy", "information"])
 
 
-class Evidence(NamedTuple):
-    """What a stack of layers says about some samples, from the bottom up.
-
-    weight : (N,)
-    feeding : the terms of the most likely labels of all layers but the last
-    soft : the terms of the soft labels of all layers
-    entropies : for each layer sum_i H of its input, None where that is not discrete
-    surprisal : (N,), -sum_i log p(x_i); None if there is none, and why
-    depth : how many layers the lower bound counts; None for as many as make it largest
-    """
-
-    weight: np.ndarray
-    feeding: list[Terms]
-    soft: list[Terms]
-    entropies: list[float | None]
-    surprisal: np.ndarray | None
-    no_upper: str
-    depth: int | None
-
-    @property
-    def layers(self) -> list[Terms]:
-        """The terms of the labels that count: most likely ones where they feed a layer, soft ones on top."""
-        return [*self.feeding, self.soft[-1]]
-
-    def explained(self, depth: int) -> np.ndarray:
-        """What the first layers explain of each sample if there are so many, (N,)."""
-        return np.sum([terms.explained for terms in (*self.feeding[: depth - 1], self.soft[depth - 1])], axis=0)
-
-
-def gather(
-    data: Data,
-    feeding: list[Terms],
-    soft: list[Terms],
-    surprisals: list[np.ndarray] | None = None,
-    depth: int | None = None,
-    name: Callable[[int], str] = str,
-) -> Evidence:
-    """The evidence of the terms of layers about the samples of ``data``.
-
-    ``surprisals`` by block, as of a fit, keep the entropies of new samples from coming out low; without
-    them the samples' own frequencies count. ``name`` says how a column is called.
-    """
-    weight = data.weight.astype(float)
-    reason = _why_no_entropy(data, name)
-    entropy, surprisal = None, None
-    if not reason:
-        own = surprisals or marginal_surprisals(data, prior_samples=0)
-        surprisal = np.zeros(weight.size)
-        for block, table in zip(data.blocks, own, strict=True):
-            if isinstance(block, Categorical):
-                surprisal += np.concatenate([block.look_up(block.tile(rows), table) for rows in data.tiles])
-        entropy = float(np.average(surprisal, weights=weight))
-    entropies: list[float | None] = [entropy]
-    for terms in feeding:
-        entropies.append(sum(sample_entropy(own, weight=weight) for own in terms.labels))
-    return Evidence(weight, feeding, soft, entropies, surprisal, reason, depth)
-
-
-def marginal_surprisals(data: Data, prior_samples: float = PRIOR_SAMPLES) -> list[np.ndarray]:
-    """-log p(v) of every category by block, empty where columns are not discrete."""
-    return [block.surprisals(prior_samples) if isinstance(block, Categorical) else np.empty(0) for block in data.blocks]
-
-
-def _why_no_entropy(data: Data, name: Callable[[int], str]) -> str:
-    for block, columns in zip(data.blocks, data.columns, strict=True):
-        if not isinstance(block, Categorical):
-            if block.informative.any():  # a column that does not vary has no entropy of any kind
-                return f"column {name(columns[block.informative.argmax()])} is not discrete"
-            continue
-        gap = (block.missing_weight() > 0) & block.informative
-        if gap.any():
-            return f"column {name(columns[gap.argmax()])} has missing values or categories that the fit has not seen"
-    return ""
-
-
 def bounds_of(parts: Sequence[Evidence], cross_fitted: bool = False) -> Bounds:
     """The bounds from the evidence of one part of the samples, or of several parts with models of their own."""
-    weight = np.concatenate([part.weight for part in parts])
-    shares = np.array([part.weight.sum() for part in parts]) / weight.sum()
+    shares = np.array([part.total for part in parts]) / sum(part.total for part in parts)
     rows = []
     for k in range(len(parts[0].soft)):
         layers = [part.layers[k] for part in parts]
-        added, stderr = mean_and_error(np.concatenate([terms.explained for terms in layers]), weight)
-        lower, _ = mean_and_error(np.concatenate([part.explained(k + 1) for part in parts]), weight)
+        added, stderr = _mean_and_error(parts, [part.explained_by(k) for part in parts])
+        lower, _ = _mean_and_error(parts, [part.explained(k + 1) for part in parts])
         inputs = [part.entropies[k] for part in parts]
-        cost = shares @ [terms.information.sum() for terms in layers]
+        cost = shares @ [facts.information.sum() for facts in layers]
         left = None if None in inputs else float(shares @ np.array(inputs, float) - cost - added)
-        objective = float(shares @ [terms.log_z.sum() for terms in layers])
+        objective = float(shares @ [facts.log_z.sum() for facts in layers])
         rows.append(LayerBounds(f"layer{k + 1}", len(layers[0].log_z), objective, added, stderr, lower, left))
     best = 1 + int(np.argmax([row.lower for row in rows]))
     depths = [part.depth or best for part in parts]
-    explained = np.concatenate([part.explained(depth) for part, depth in zip(parts, depths, strict=True)])
-    lower, lower_stderr = mean_and_error(explained, weight)
+    lower, lower_stderr = _mean_and_error(
+        parts, [part.explained(depth) for part, depth in zip(parts, depths, strict=True)]
+    )
     no_upper = next((part.no_upper for part in parts if part.no_upper), "")
     upper = upper_stderr = theorem = entropy_lower = entropy_upper = None
     if not no_upper:
-        surprisal = np.concatenate([part.surprisal for part in parts if part.surprisal is not None])
-        known = np.concatenate([_surprisal_of_labels(part) for part in parts])
-        upper, upper_stderr = mean_and_error(surprisal - known, weight)
-        entropy_lower, _ = mean_and_error(known, weight)
-        entropy_upper = mean_and_error(surprisal, weight)[0] - lower
+        surprisal, _ = _mean_and_error(parts, [part.surprisal for part in parts])
+        known, upper_stderr = _label_entropy(parts)
+        upper, entropy_lower, entropy_upper = surprisal - known, known, surprisal - lower
         theorem = _upper_theorem(parts, rows)
     return Bounds(
         lower,
@@ -258,8 +177,34 @@ def bounds_of(parts: Sequence[Evidence], cross_fitted: bool = False) -> Bounds:
         no_upper,
         tuple(rows),
         () if cross_fitted else _factors(parts[0].layers),
-        weight.size,
+        sum(part.n_samples for part in parts),
     )
+
+
+def _mean_and_error(parts: Sequence[Evidence], chosen: Sequence[np.ndarray]) -> tuple[float, float]:
+    """The mean over the samples of all parts of what is chosen of each, and its standard error."""
+    value = sum(own @ part.sums for part, own in zip(parts, chosen, strict=True))
+    square = sum(own @ part.products @ own for part, own in zip(parts, chosen, strict=True))
+    return _with_error(parts, value, square)
+
+
+def _with_error(parts: Sequence[Evidence], value: float, square: float) -> tuple[float, float]:
+    """Mean and its standard error, NaN for one sample or less, from the sums of values and of their squares."""
+    total = sum(part.total for part in parts)
+    mean, spread = mean_and_spread(total, value, square)
+    return float(mean), float(spread / np.sqrt(total - 1)) if total > 1 else float("nan")
+
+
+def _label_entropy(parts: Sequence[Evidence]) -> tuple[float, float]:
+    """The entropy of the joint labels of the first layer, and the standard error of the upper bound made of it."""
+    known = difference = square = 0.0
+    for part in parts:
+        weight, surprisal, surprisal_square = part.joint_labels.T
+        own = -np.log(weight / part.total)
+        known += weight @ own
+        difference += (surprisal - weight * own).sum()
+        square += (surprisal_square - 2 * own * surprisal + own**2 * weight).sum()
+    return known / sum(part.total for part in parts), _with_error(parts, difference, square)[1]
 
 
 def _upper_theorem(parts: Sequence[Evidence], rows: Sequence[LayerBounds]) -> float | None:
@@ -269,17 +214,11 @@ def _upper_theorem(parts: Sequence[Evidence], rows: Sequence[LayerBounds]) -> fl
     return float(terms[single].min()) if any(single) else None
 
 
-def _surprisal_of_labels(part: Evidence) -> np.ndarray:
-    """-log p(y^1) of each sample's joint label in the first layer, (N,)."""
-    share, code = frequencies(*part.layers[0].labels, weight=part.weight)
-    return -np.log(share[code])
-
-
-def _factors(layers: Sequence[Terms]) -> tuple[FactorBounds, ...]:
+def _factors(layers: Sequence[Facts]) -> tuple[FactorBounds, ...]:
     return tuple(
         FactorBounds(f"layer{k}_factor{j}", *map(float, numbers))
-        for k, terms in enumerate(layers, start=1)
-        for j, numbers in enumerate(zip(terms.log_z, terms.unique, terms.unique_stderr, terms.information, strict=True))
+        for k, facts in enumerate(layers, start=1)
+        for j, numbers in enumerate(zip(facts.log_z, facts.unique, facts.unique_stderr, facts.information, strict=True))
     )
 
 

@@ -15,7 +15,7 @@ from hicorex.archive import storable
 from hicorex.data import Data
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.frames import keep_values, plain_columns, plain_numbers, split_categories
-from hicorex.marginals import Categorical, Gaussian
+from hicorex.marginals import Categorical, Gaussian, categorical, gaussian
 
 KINDS = ("gaussian", "rank", "categorical")
 MOST_CATEGORIES = 100_000
@@ -286,14 +286,25 @@ class Schema:
         if dtype is None:
             dtype = np.float64 if n_samples * self.n_columns <= SMALL_TABLE_CELLS else np.float32
         weight = np.ones(n_samples, dtype) if weight is None else weight.astype(dtype)
-        blocks: list = []
         unseen: list[str] = []
-        for part in self.parts:
-            if self.kinds[part[0]] == "categorical":
-                blocks.append(self._categorical(table, part, dtype, unseen))
-            else:
-                blocks.append(self._gaussian(table, part, dtype))
-        return Data.of(blocks, self.parts, weight), unseen
+        read = [
+            self._categorical(table, part, dtype, unseen)
+            if self.kinds[part[0]] == "categorical"
+            else self._gaussian(table, part, dtype)
+            for part in self.parts
+        ]
+        blocks, samples = map(list, zip(*read, strict=True))
+        return Data.of(blocks, self.parts, samples, weight), unseen
+
+    def encode_labels(self, labels: np.ndarray) -> list[categorical.Samples]:
+        """Labels (m, T) of a layer below, whose table this is, by block."""
+        none = np.zeros(labels.shape[1], bool)
+        return [
+            categorical.Samples(
+                np.stack([_find(labels[i], self.categories[i], none)[0] for i in part.tolist()]).astype(np.uint8)
+            )
+            for part in self.parts
+        ]
 
     def shades(self, table: Columns, columns: np.ndarray) -> np.ndarray:
         """Columns from low to high as numbers from 0 to 1, (n_samples, len(columns)), NaN where missing.
@@ -331,9 +342,10 @@ class Schema:
         parts = [part.tolist() for part in self.parts]
         digest = hashlib.sha256(repr((table.shape, table.names, self.kinds, parts)).encode("utf-8", "surrogatepass"))
         digest.update(weight.data)
-        for part, block in zip(self.parts, data.blocks, strict=True):
+        for b, (part, block) in enumerate(zip(self.parts, data.blocks, strict=True)):
             if isinstance(block, Categorical):
-                digest.update(np.ascontiguousarray(block.codes).data)
+                for own in data.parts:
+                    digest.update(np.ascontiguousarray(own.samples[b].codes).data)
                 for i in part.tolist():
                     digest.update(repr(self.categories[i].tolist()).encode("utf-8", "surrogatepass"))
             else:
@@ -361,7 +373,7 @@ class Schema:
         self.spread[part] = np.where(varies, spread, 1)
         self.informative[part] = varies
 
-    def _gaussian(self, table: Columns, part: np.ndarray, dtype: Any) -> Gaussian:
+    def _gaussian(self, table: Columns, part: np.ndarray, dtype: Any) -> tuple[Gaussian, gaussian.Samples]:
         values = np.empty((part.size, table.shape[0]), dtype)
         gaps: list[np.ndarray] = []
         present: list[np.ndarray] = [np.empty((0, table.shape[0]), bool)]
@@ -377,7 +389,8 @@ class Schema:
             lacking = ~observed.all(axis=0)
             gaps.append(own[lacking])
             present.append(observed[:, lacking].T)
-        return Gaussian(values, np.concatenate(gaps), np.concatenate(present), self.informative[part])
+        block = Gaussian(np.concatenate(gaps), self.informative[part], dtype)
+        return block, gaussian.Samples(values, np.concatenate(present))
 
     def _to_scores(self, numbers: np.ndarray, columns: np.ndarray) -> None:
         """Map columns of rank marginals to their normal scores, in place."""
@@ -385,14 +398,17 @@ class Schema:
             if i in self.ranks:
                 numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
 
-    def _categorical(self, table: Columns, part: np.ndarray, dtype: Any, unseen: list[str]) -> Categorical:
+    def _categorical(
+        self, table: Columns, part: np.ndarray, dtype: Any, unseen: list[str]
+    ) -> tuple[Categorical, categorical.Samples]:
         sizes = np.array([self.categories[i].size for i in part])
         codes = np.empty((part.size, table.shape[0]), np.min_scalar_type(sizes.max()))
         for at, i in enumerate(part):
             codes[at], new = table.codes(i, self.categories[i])
             if new:
                 unseen.append(table.name(i))
-        return Categorical(codes, sizes, dtype)
+        binary = bool(np.all(sizes == 2) and codes.max() < 2)
+        return Categorical(sizes, binary, dtype), categorical.Samples(codes)
 
 
 def resolve_kinds(table: Columns, marginals: Any) -> list[str]:

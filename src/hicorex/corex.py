@@ -12,12 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from hicorex.archive import storable
-from hicorex.bounds import bounds_of, gather, marginal_surprisals
 from hicorex.checkpoint import Notes, noting
 from hicorex.columns import Columns, Schema
-from hicorex.data import Data
+from hicorex.data import Data, Part
 from hicorex.engine import LocalEngine
-from hicorex.evaluation import Terms, evaluate, links_of
+from hicorex.evaluation import View, links_of, view
+from hicorex.evidence import Rung, gather, marginal_surprisals
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 from hicorex.layer import (
@@ -197,8 +197,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             self._fit(X, sample_weight, notes.within("layer1"), self._progress())
         return self
 
-    def _fit(self, X: Any, sample_weight: Any, notes: Notes, progress: Progress) -> tuple[Data, Terms]:
-        """Learn the factors; return the samples as they were read, and what the layer says about them."""
+    def _fit(self, X: Any, sample_weight: Any, notes: Notes, progress: Progress) -> tuple[Data, View]:
+        """Learn the factors; return the samples as they were read, and how the layer looks at them."""
         table = Columns(X)
         validate_data(self, X, skip_check_array=True)
         weight = _check_sample_weight(
@@ -221,20 +221,20 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         done = notes.recall("fitted")
         with LocalEngine(self.n_jobs) as engine:
             if done is None:
-                terms = self._learn(data, engine, seed, notes, progress)
-                self.bounds_ = bounds_of([gather(data, [], [terms], name=table.name)])
+                seen = self._learn(data, engine, seed, notes, progress)
+                self._conclude(gather(data, [Rung(seen)], engine, name=table.name))
                 self._surprisals = marginal_surprisals(data)
             else:
                 self.__dict__.update(done)
-                terms = evaluate(self._state, self._links, data, engine)
-        self._remember(X, sample_weight, data, [terms])
+                seen = view(self._state, self._links, data, engine)
+        self._remember(X, sample_weight)
         if done is None:
             fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
             notes.conclude("fitted", fitted, instead_of=("sizes", "run"))
-        return data, terms
+        return data, seen
 
-    def _learn(self, data: Data, engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress) -> Terms:
-        """Find the factors and the structure, or go on with what was noted; return what they say about the samples."""
+    def _learn(self, data: Data, engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress) -> View:
+        """Find the factors and the structure, or go on with what was noted; return how they look at the samples."""
         rule = RULES[self.structure]
         if isinstance(self.n_factors, str):
             self.sizing_ = self._choose_size(data, engine, seed, notes, progress)
@@ -257,7 +257,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        terms = self._keep(fit.state, data, engine)
+        seen = self._keep(fit.state, data, engine)
         # Empty factors would only make the fits to halves harder.
         sizes = {"n_factors": max(1, int(np.count_nonzero(self.tcs_))), "n_states": self.n_states}
         chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
@@ -266,7 +266,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self.history_ = fit.history
         self.histories_ = fit.histories
         self.n_iter_ = len(fit.history)
-        return terms
+        return seen
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor, (n_samples, n_factors)."""
@@ -327,7 +327,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         search = Search(data, rule, engine, seed, self._inner, progress.size, notes, **settings)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
-    def _keep(self, state: State, data: Data, engine) -> Terms:
+    def _keep(self, state: State, data: Data, engine) -> View:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
         log_z = run_pass(state, data, engine).log_z
         explains = used_only(log_z)
@@ -343,20 +343,30 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self.alpha_ = data.to_table(state.alpha).T
         self.mutual_information_ = data.to_table(all_information(state, data)).T
         self._links = links_of(state, data)
-        terms = evaluate(state, self._links, data, engine)
-        self._joints = {False: terms.joints}
-        return terms
+        seen = view(state, self._links, data, engine)
+        self._joints = {False: seen.smoothed}
+        return seen
 
-    def _feed(self, data: Data, engine) -> Terms:
-        """Get ready to feed another layer with most likely states; what these say about the samples of the fit."""
-        terms = evaluate(self._state, self._links, data, engine, relabel=harden)
-        self._joints[True] = terms.joints
-        return terms
+    def _feed(self, data: Data, engine) -> View:
+        """Get ready to feed another layer with most likely states; how these look at the samples of the fit."""
+        seen = view(self._state, self._links, data, engine, relabel=harden)
+        self._joints[True] = seen.smoothed
+        return seen
 
-    def _evaluate(self, data: Data, engine, hard: bool) -> Terms:
-        """What the layer says about new samples, with soft labels or most likely states."""
+    def _view(self, data: Data, engine, hard: bool) -> View:
+        """How the layer looks at new samples, by soft labels or most likely states."""
         relabel = harden if hard else None
-        return evaluate(self._state, self._links, data, engine, self._joints[hard], relabel)
+        return view(self._state, self._links, data, engine, self._joints[hard], relabel)
+
+    def _label_table(self, data: Data, engine) -> np.ndarray:
+        """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""
+        state, blocks, weights = self._state, data.blocks, block_weights(self._state, data, engine)
+
+        def of_tile(part: Part, rows: slice) -> np.ndarray:
+            labels, _ = label_tile(state, blocks, weights, part.tile(blocks, rows))
+            return labels.argmax(axis=0).astype(np.int8).T
+
+        return np.concatenate(list(engine.tiles(of_tile, data.parts)))
 
     def _encode(self, X: Any, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
         table = Columns(X, least_samples=1)
@@ -385,28 +395,28 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
 def _scores(state: State, data: Data, engine) -> np.ndarray:
     """Scores of all samples, (k - 1, J, N)."""
-    weights = block_weights(state, data, engine)
+    blocks, weights = data.blocks, block_weights(state, data, engine)
 
-    def of_tile(rows: slice) -> np.ndarray:
-        return add_scores(data, [block.tile(rows) for block in data.blocks], weights)
+    def of_tile(part: Part, rows: slice) -> np.ndarray:
+        return add_scores(blocks, part.tile(blocks, rows), weights)
 
     n_states, n_factors = state.prior.shape
-    return np.concatenate(list(engine.map(of_tile, data.tiles)), axis=1).reshape(n_states - 1, n_factors, -1)
+    return np.concatenate(list(engine.tiles(of_tile, data.parts)), axis=1).reshape(n_states - 1, n_factors, -1)
 
 
 def _labels(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
-    return labels_of(_scores(state, data, engine).reshape(-1, data.weight.size), state.prior)
+    return labels_of(_scores(state, data, engine).reshape(-1, data.n_samples), state.prior)
 
 
 def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
     """The most likely states and log Z of all samples, both (N, m)."""
-    weights = block_weights(state, data, engine)
+    blocks, weights = data.blocks, block_weights(state, data, engine)
 
-    def of_tile(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        _, labels, log_z = label_tile(state, data, weights, rows)
+    def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        labels, log_z = label_tile(state, blocks, weights, part.tile(blocks, rows))
         return labels.argmax(axis=0), log_z
 
-    states, log_z = zip(*engine.map(of_tile, data.tiles), strict=True)
+    states, log_z = zip(*engine.tiles(of_tile, data.parts), strict=True)
     return np.concatenate(states, axis=1).T, np.concatenate(log_z, axis=1).T
 
 

@@ -7,12 +7,12 @@ only lower the bound.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import rel_entr
 
-from hicorex.data import Data
+from hicorex.data import Data, Part
 from hicorex.layer import State, block_weights, label_tile, run_pass
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked
 from hicorex.structure import first_factors, kept_links
@@ -23,27 +23,56 @@ MOST_VALUES = 2**18
 LARGEST_RATIO = 30.0
 
 
-class Terms(NamedTuple):
-    """What a layer says about samples.
+class Explained(NamedTuple):
+    """What a layer says about some samples, one by one.
 
-    explained : (N,), sum_i log p(x_i | y_{S_i}) / p(x_i) - sum_j log p(y_j | x) / p(y_j), the mean over the labels
-    labels : (m, N), the most likely state of each factor
-    score : (N,), sum_j log Z_j, the point-wise total correlation
-    log_z, log_z_spread : (m,), mean and standard deviation of log Z_j
-    information : (m,), I(Y_j:X)
-    unique, unique_stderr : (m,), what the mean of explained loses without factor j, and its standard error
-    joints : by block, the marginals of these samples given the labels, smoothed as in a fit
+    explained : (T,), sum_i log p(x_i | y_{S_i}) / p(x_i) - sum_j log p(y_j | x) / p(y_j), the mean over the labels
+    labels : (m, T), the most likely state of each factor
+    log_z : (m, T), log Z_j
+    cost : (m, T), the mean over the labels of log p(y_j | x) / p(y_j)
+    unique : (m, T), what explained loses without factor j
     """
 
     explained: np.ndarray
     labels: np.ndarray
-    score: np.ndarray
     log_z: np.ndarray
-    log_z_spread: np.ndarray
-    information: np.ndarray
+    cost: np.ndarray
     unique: np.ndarray
-    unique_stderr: np.ndarray
+
+
+class View(NamedTuple):
+    """All that it takes for a layer to say something about samples.
+
+    blocks, state, weights : of the layer
+    joints : by block, the marginals given the labels that it goes by
+    prior : (k, m, 1), p(y) of the samples at hand
+    share : 1 / 2N for N new samples, 0 for those of the marginals; see _unbiased
+    relabel : as in ``run_pass``
+    smoothed : by block, the marginals of the samples at hand given the labels, smoothed as in a fit
+    """
+
+    blocks: list[Block]
+    state: State
+    weights: list
     joints: list[list[Joint]]
+    prior: np.ndarray
+    share: float
+    relabel: Callable | None
+    smoothed: list[list[Joint]]
+
+    def explain(self, tiles: list[Any], first: int) -> Explained:
+        """What the layer says about some samples, by block, of which the first is this one of the table."""
+        labels, log_z = label_tile(self.state, self.blocks, self.weights, tiles)
+        if self.relabel is not None:
+            labels = self.relabel(labels, first)
+        cost = rel_entr(labels, self.prior).sum(axis=0)
+        if self.share:
+            cost += self.share * ((labels**2 / self.prior).sum(axis=0) - 1)
+        explained, unique = -cost.sum(axis=0), -cost
+        for block, tile, own in zip(self.blocks, tiles, self.joints, strict=True):
+            for joint in own:
+                explained += _add_explained(block, joint, labels, tile, unique, self.share)
+        return Explained(explained, labels.argmax(axis=0), log_z, cost, unique)
 
 
 def links_of(state: State, data: Data) -> list[np.ndarray]:
@@ -75,15 +104,15 @@ def _joints(
     return [joint for joint in joints if joint.columns.size]
 
 
-def evaluate(
+def view(
     state: State,
     links: list,
     data: Data,
     engine,
     trained: list[list[Joint]] | None = None,
     relabel: Callable | None = None,
-) -> Terms:
-    """What a layer says about samples, by its marginals ``trained``, or by those of these very samples.
+) -> View:
+    """How a layer looks at samples, by its marginals ``trained``, or by those of these very samples.
 
     ``relabel`` as in ``run_pass``; ``harden`` for maximum-likelihood labels.
     """
@@ -102,37 +131,17 @@ def evaluate(
     prior = np.maximum(found.label_sum / data.total, 1e-12)[:, :, None]
     share = 0.0 if trained is None else 1 / (2 * data.total)
     weights = block_weights(state, data, engine)
+    return View(data.blocks, state, weights, joints, prior, share, relabel, smoothed)
 
-    def of_tile(rows: slice) -> tuple[np.ndarray, ...]:
-        tiles, labels, log_z = label_tile(state, data, weights, rows)
-        if relabel is not None:
-            labels = relabel(labels, rows)
-        cost = rel_entr(labels, prior).sum(axis=0)
-        if share:
-            cost += share * ((labels**2 / prior).sum(axis=0) - 1)
-        explained, unique = -cost.sum(axis=0), -cost
-        for block, tile, own in zip(data.blocks, tiles, joints, strict=True):
-            for joint in own:
-                explained += _add_explained(block, joint, labels, tile, unique, share)
-        moments = np.stack([log_z, log_z**2, cost, unique, unique**2]) @ data.weight[rows].astype(float)
-        return explained, labels.argmax(axis=0).astype(np.int8), log_z.sum(axis=0), moments
 
-    explained, labels, score, moments = zip(*engine.map(of_tile, data.tiles), strict=True)
-    log_z, log_z_square, information, unique, unique_square = sum(moments) / data.total
-    spread, unique_spread = (
-        np.sqrt(np.maximum(square - mean**2, 0)) for square, mean in ((log_z_square, log_z), (unique_square, unique))
-    )
-    return Terms(
-        np.concatenate(explained),
-        np.concatenate(labels, axis=1),
-        np.concatenate(score),
-        log_z,
-        spread,
-        information,
-        unique,
-        unique_spread / np.sqrt(max(data.total - 1, 1)),
-        smoothed,
-    )
+def explain(seen: View, data: Data, engine) -> Explained:
+    """What a layer says about each sample of a table in memory."""
+
+    def of_tile(part: Part, rows: slice) -> Explained:
+        return seen.explain(part.tile(seen.blocks, rows), part.first + rows.start)
+
+    arrays = zip(*engine.tiles(of_tile, data.parts), strict=True)
+    return Explained(*(np.concatenate(own, axis=-1) for own in arrays))
 
 
 def _add_explained(

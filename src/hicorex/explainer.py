@@ -13,10 +13,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hicorex.archive import write_archive
-from hicorex.bounds import Bounds, Evidence, bounds_of, gather
-from hicorex.data import Data
+from hicorex.bounds import Bounds, bounds_of
 from hicorex.engine import LocalEngine
-from hicorex.evaluation import Terms
+from hicorex.evidence import Evidence, Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.graph import names_of
@@ -156,9 +155,9 @@ class Explainer(TransformerMixin, BaseEstimator):
             data = layer._encode(samples, weight, dtype=None)
             with LocalEngine(self.n_jobs) as engine:
                 again = used_only(run_pass(layer._state, data, engine).log_z)
-                if data.weight.size != layer.bounds_.n_samples or not np.allclose(again, layer.tcs_, 1e-3, 1e-3):
+                if data.n_samples != layer.bounds_.n_samples or not np.allclose(again, layer.tcs_, 1e-3, 1e-3):
                     raise HicorexError(
-                        f"X, of {data.weight.size} samples, is not what the model was fitted to, "
+                        f"X, of {data.n_samples} samples, is not what the model was fitted to, "
                         f"{layer.bounds_.n_samples} samples; give the samples of the fit."
                     )
                 rows += compare_with_chance(
@@ -249,16 +248,16 @@ class Explainer(TransformerMixin, BaseEstimator):
     def _evidence(self, X: Any, depth: int, weight: np.ndarray | None = None) -> Evidence:
         """What the layers say about new samples, so many of them counting."""
         stack = self._stack
-        feeding: list[Terms] = []
-        soft: list[Terms] = []
+        rungs: list[Rung] = []
         with LocalEngine(self.n_jobs) as engine:
             first = data = stack[0]._encode(X, weight)
             for layer, above in zip_longest(stack, stack[1:]):
-                soft.append(layer._evaluate(data, engine, hard=False))
+                feeding = None if above is None else layer._view(data, engine, hard=True)
+                read = layer._schema.encode_labels if rungs else None
+                rungs.append(Rung(layer._view(data, engine, hard=False), feeding, read))
                 if above is not None:
-                    feeding.append(layer._evaluate(data, engine, hard=True))
-                    data = above._encode(feeding[-1].labels.T, weight)
-        return gather(first, feeding, soft, stack[0]._surprisals, depth, self._column_name)
+                    data = above._encode(layer._label_table(data, engine), weight)
+            return gather(first, rungs, engine, stack[0]._surprisals, depth, self._column_name)
 
     def _expected(self) -> dict[str, str]:
         """The columns that the model knows, and what their values are, in words."""
@@ -281,19 +280,20 @@ class Explainer(TransformerMixin, BaseEstimator):
                 parts.append(model._evidence(_safe_indexing(X, held_out), self.bounds_.depth, other))
         return bounds_of(parts, cross_fitted=True)
 
-    def _remember(self, X: Any, sample_weight: Any, data: Data, terms: list[Terms]) -> None:
-        """Keep what was usual in the fit, and a reference to its samples, which files do not get."""
-        score = sum(term.score for term in terms)
-        usual = np.average(score, weights=data.weight)
-        spread = np.sqrt(np.average((score - usual) ** 2, weights=data.weight))
-        log_z = np.concatenate([term.log_z for term in terms])
-        log_z_spread = np.concatenate([term.log_z_spread for term in terms])
-        self._usual = (usual, spread), (log_z, log_z_spread)
+    def _conclude(self, evidence: Evidence) -> None:
+        """Keep the bounds, and what was usual in the fit."""
+        self.bounds_ = bounds_of([evidence])
+        log_z = np.concatenate([facts.log_z for facts in evidence.soft])
+        self._usual = evidence.usual_score(), (log_z, np.concatenate([facts.log_z_spread for facts in evidence.soft]))
+
+    def _remember(self, X: Any, sample_weight: Any) -> None:
+        """Keep a reference to the samples of the fit, which files do not get."""
         self.__dict__.pop("_reading", None)  # of another file
         self._training: tuple[Any, np.ndarray | None] = (X, None)
         if sample_weight is not None:
-            used = np.broadcast_to(np.asarray(sample_weight), _num_samples(X)) > 0
-            self._training = (X if used.all() else _safe_indexing(X, np.flatnonzero(used)), data.weight.astype(float))
+            weight = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(X))
+            used = weight > 0
+            self._training = (X if used.all() else _safe_indexing(X, np.flatnonzero(used)), weight[used])
 
     def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
         """Samples to fit again, and their weights."""
@@ -314,7 +314,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         return {k: v for k, v in super().__getstate__().items() if k not in ("_training", "_listener")}
 
 
-def _standardised(values: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def _standardised(values: np.ndarray, mean: Any, spread: Any) -> np.ndarray:
     """Deviations from the mean in standard deviations, 0 where those are mere rounding."""
     varies = spread > 1e-6 * np.maximum(1, np.abs(mean))
     deviation = values - mean

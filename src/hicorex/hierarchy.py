@@ -12,12 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.archive import storable
-from hicorex.bounds import bounds_of, gather
 from hicorex.checkpoint import Notes, noting
 from hicorex.corex import Corex
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
-from hicorex.evaluation import Terms
+from hicorex.evidence import Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 from hicorex.progress import Progress
@@ -131,25 +130,24 @@ class HierarchicalCorex(Explainer):
         layers: list[Corex] = []
         stop_reason = "as many layers as asked for"
         read: list[Data] = []
-        feeding: list[Terms] = []
-        soft: list[Terms] = []
+        rungs: list[Rung] = []
         table, weight = X, sample_weight
         for size, n_states in zip(sizes, states, strict=True):
             layer = self._layer(size, n_states, rng, inner=bool(layers))
             progress.layer(len(layers) + 1)
-            data, terms = layer._fit(table, weight, notes.within(f"layer{len(layers) + 1}"), progress)
+            data, seen = layer._fit(table, weight, notes.within(f"layer{len(layers) + 1}"), progress)
             explains = size != "auto" or layer.sizing_.explains
             if not explains:
                 stop_reason = f"in layer {len(layers) + 1}, {layer.sizing_.reason}"
             if layers and not explains:
                 break
-            if layers:
-                with LocalEngine(self.n_jobs) as engine:
-                    feeding.append(layers[-1]._feed(read[-1], engine))
+            with LocalEngine(self.n_jobs) as engine:
+                if layers:
+                    rungs[-1] = rungs[-1]._replace(feeding=layers[-1]._feed(read[-1], engine))
+                table, weight = layer._label_table(data, engine), data.weight
+            rungs.append(Rung(seen, read=layer._schema.encode_labels if layers else None))
             layers.append(layer)
             read.append(data)
-            soft.append(terms)
-            table, weight = terms.labels.T, data.weight
             if size == "auto" and layer.n_factors_ == 1 and explains:
                 stop_reason = "there is one factor on top"
             if size == "auto" and (layer.n_factors_ == 1 or not explains):
@@ -158,8 +156,9 @@ class HierarchicalCorex(Explainer):
         self.stop_reason_ = stop_reason
         self.n_iter_ = max(layer.n_iter_ for layer in layers)
         self.tc_ = float(sum(layer.tc_ for layer in layers))
-        self.bounds_ = bounds_of([gather(read[0], feeding, soft, name=self._column_name)])
-        self._remember(X, sample_weight, read[0], soft)
+        with LocalEngine(self.n_jobs) as engine:
+            self._conclude(gather(read[0], rungs, engine, name=self._column_name))
+        self._remember(X, sample_weight)
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""

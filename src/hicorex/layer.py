@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.archive import storable
-from hicorex.data import Data
+from hicorex.data import Data, Part
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, take_factors
 from hicorex.starts import Seed, choose_variables
 
@@ -99,9 +99,9 @@ def block_weights(state: State, data: Data, engine) -> list:
     return list(engine.map(weights, range(len(data.blocks))))
 
 
-def add_scores(data: Data, tiles: list, weights: list, map_blocks: Callable = map) -> np.ndarray:
+def add_scores(blocks: list, tiles: list, weights: list, map_blocks: Callable = map) -> np.ndarray:
     """The scores of some samples, summed over the blocks in order, ((k - 1) J, T)."""
-    return sum(map_blocks(lambda b: data.blocks[b].scores(tiles[b], weights[b]), range(len(data.blocks))))
+    return sum(map_blocks(lambda b: blocks[b].scores(tiles[b], weights[b]), range(len(blocks))))
 
 
 def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -119,16 +119,15 @@ def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.nda
     return logits, largest + np.log(normaliser)
 
 
-def label_tile(state: State, data: Data, weights: list, rows: slice) -> tuple[list, np.ndarray, np.ndarray]:
-    """Some samples by block, their labels (k, J, T) and log Z (J, T), in double precision."""
-    tiles = [block.tile(rows) for block in data.blocks]
-    labels, log_z = labels_of(add_scores(data, tiles, weights).astype(float), state.prior)
-    for block, tile, own, alpha in zip(data.blocks, tiles, weights, state.alpha, strict=True):
+def label_tile(state: State, blocks: list, weights: list, tiles: list) -> tuple[np.ndarray, np.ndarray]:
+    """The labels (k, J, T) and log Z (J, T) of some samples, by block, in double precision."""
+    labels, log_z = labels_of(add_scores(blocks, tiles, weights).astype(float), state.prior)
+    for block, tile, own, alpha in zip(blocks, tiles, weights, state.alpha, strict=True):
         log_z -= block.log_mixture(tile, own, alpha)
-    return tiles, labels, log_z
+    return labels, log_z
 
 
-def harden(labels: np.ndarray, rows: slice) -> np.ndarray:
+def harden(labels: np.ndarray, first: int) -> np.ndarray:
     """All of each label's probability on its most likely state, the first of equals."""
     hard = np.zeros_like(labels)
     np.put_along_axis(hard, labels.argmax(axis=0)[None], 1, axis=0)
@@ -138,29 +137,24 @@ def harden(labels: np.ndarray, rows: slice) -> np.ndarray:
 def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) -> Pass:
     """One pass over the data under the state: labels, log Z, and every sum that the next state needs.
 
-    ``relabel(labels, rows)`` puts other labels in the place of the state's own.
+    ``relabel(labels, first)`` puts other labels in the place of the state's own, for samples from the first on.
     """
     weights = block_weights(state, data, engine)
-    n_blocks = range(len(data.blocks))
+    # A function that is sent away takes along what it names: not the samples.
+    blocks, prior, map_blocks = data.blocks, state.prior, engine.map_within(data)
 
-    def over_tile(rows: slice, map_blocks: Callable = map):
-        weight = data.weight[rows]
-        tiles = list(map_blocks(lambda b: data.blocks[b].tile(rows), n_blocks))
-        labels, log_normaliser = labels_of(add_scores(data, tiles, weights, map_blocks), state.prior)
+    def over_tile(part: Part, rows: slice):
+        weight = part.weight[rows]
+        tiles = part.tile(blocks, rows, map_blocks)
+        labels, log_normaliser = labels_of(add_scores(blocks, tiles, weights, map_blocks), prior)
         if relabel is not None:
-            labels = relabel(labels, rows)
-        answers = list(map_blocks(lambda b: data.blocks[b].measure(tiles[b], labels, weight, weights[b]), n_blocks))
+            labels = relabel(labels, part.first + rows.start)
+        answers = list(
+            map_blocks(lambda b: blocks[b].measure(tiles[b], labels, weight, weights[b]), range(len(blocks)))
+        )
         return (labels * weight).sum(axis=2, dtype=float), (log_normaliser * weight).sum(axis=1, dtype=float), answers
 
-    # Threads share the tiles, or the blocks of the only one.
-    first, *others = data.tiles
-    results = engine.map(over_tile, data.tiles) if others else iter([over_tile(first, engine.map)])
-    label_sum, log_normaliser, found = next(results)
-    answers = [own.doubled() for own in found]
-    for more_labels, more_log, more_answers in results:
-        label_sum, log_normaliser = label_sum + more_labels, log_normaliser + more_log
-        for own, more in zip(answers, more_answers, strict=True):
-            own.add(more)
+    label_sum, log_normaliser, answers = engine.sum(over_tile, data.parts)
     mixture = sum(block.log_mixture_sum(answers[b], weights[b], state.alpha[b]) for b, block in enumerate(data.blocks))
     return Pass(label_sum, (log_normaliser - mixture) / data.total, answers)
 
@@ -215,7 +209,7 @@ def prime(state: State, data: Data, factor: int, seed: Seed, rng: np.random.Gene
     state.alpha[seed.block][factor, seed.column] = 1
 
 
-def first_state(data: Data, n_factors: int, n_states: int, shared: np.random.Generator, rngs: list) -> State:
+def first_state(data: Data, n_factors: int, n_states: int, engine, shared: np.random.Generator, rngs: list) -> State:
     """All starts, one a generator, each factor primed by a variable of its own."""
     n_starts = len(rngs)
     n_all = n_starts * n_factors
@@ -228,7 +222,7 @@ def first_state(data: Data, n_factors: int, n_states: int, shared: np.random.Gen
     )
     if not any(block.informative.any() for block in data.blocks):
         return state
-    for start, chosen in enumerate(choose_variables(data, n_factors, shared, rngs)):
+    for start, chosen in enumerate(choose_variables(data, n_factors, engine, shared, rngs)):
         for j, variable in enumerate(chosen):
             prime(state, data, start * n_factors + j, variable, rngs[start])
     return state
@@ -256,7 +250,7 @@ def fit_layer(
     # A generator for each start, so that a start does not depend on how many there are.
     shared, *rngs = (np.random.default_rng(s) for s in seed.spawn(n_starts + 1))
     if run is None:
-        state = first_state(data, n_factors, n_states, shared, rngs)
+        state = first_state(data, n_factors, n_states, engine, shared, rngs)
         nothing: list = [[] for _ in rngs]
         every = list(range(n_starts))
         run = Run(0, state, every, nothing, -np.inf, 0, state.take([0]), _states(rngs), [0] * n_starts)

@@ -1,15 +1,17 @@
 """The bounds of any representation: what do the units of other models explain?"""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hicorex.bounds import Bounds, Evidence, bounds_of, gather, marginal_surprisals
+from hicorex.bounds import Bounds, bounds_of
 from hicorex.columns import Columns, Schema
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
-from hicorex.evaluation import Terms, evaluate, links_of
+from hicorex.evaluation import View, links_of, view
+from hicorex.evidence import Evidence, Rung, gather, marginal_surprisals
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.information import frequencies
@@ -66,29 +68,37 @@ def representation_bounds(
     with LocalEngine(n_jobs) as engine:
         if cv is None:
             state, links = _structure(data, labels, engine)
-            terms = _terms(state, links, data, labels, engine)
-            return bounds_of([_gather(table, data, terms)])
+            seen = _view(state, links, data, labels, engine)
+            return bounds_of([_gather(table, data, seen, labels, engine)])
         parts = []
         for training, held_out in splits(cv, table.shape[0]):
-            own, own_labels = data.take(training), labels[:, :, training]
+            own, own_labels = data.take(training, engine), labels[:, :, training]
             state, links = _structure(own, own_labels, engine)
-            fitted = _terms(state, links, own, own_labels, engine)
-            new = data.take(held_out)
-            terms = _terms(state, links, new, labels[:, :, held_out], engine, fitted.joints)
-            parts.append(_gather(table, new, terms, marginal_surprisals(own)))
+            fitted = _view(state, links, own, own_labels, engine)
+            new, new_labels = data.take(held_out, engine), labels[:, :, held_out]
+            seen = _view(state, links, new, new_labels, engine, fitted.smoothed)
+            parts.append(_gather(table, new, seen, new_labels, engine, marginal_surprisals(own)))
         return bounds_of(parts, cross_fitted=True)
 
 
-def _gather(table: Columns, data: Data, terms: Terms, surprisals: list | None = None) -> Evidence:
-    evidence = gather(data, [], [terms], surprisals, name=table.name)
+def _gather(
+    table: Columns, data: Data, seen: View, labels: np.ndarray, engine, surprisals: list | None = None
+) -> Evidence:
+    evidence = gather(data, [Rung(seen)], engine, surprisals, name=table.name)
+    # The labels are not the state's own, so that its log Z says nothing about them.
+    evidence = evidence._replace(soft=[facts._replace(log_z=facts.unique) for facts in evidence.soft])
     if not evidence.no_upper:
         # Columns that are not discrete do not vary here, so that they tell no samples apart.
-        discrete = [codes for block in data.blocks if isinstance(block, Categorical) for codes in block.codes]
-        _, same = frequencies(np.zeros(data.weight.size), *discrete)
-        _, both = frequencies(same, *terms.labels)
+        discrete = [
+            codes
+            for b, block in enumerate(data.blocks)
+            if isinstance(block, Categorical)
+            for codes in block.join([part.samples[b] for part in data.parts]).codes
+        ]
+        _, same = frequencies(np.zeros(data.n_samples), *discrete)
+        _, both = frequencies(same, *labels.argmax(axis=0))
         if both.max() > same.max():
-            reason = "equal samples have different labels, which then are no function of X"
-            return evidence._replace(no_upper=reason, surprisal=None)
+            return evidence._replace(no_upper="equal samples have different labels, which then are no function of X")
     return evidence
 
 
@@ -104,15 +114,18 @@ def _structure(data: Data, labels: np.ndarray, engine) -> tuple[State, list]:
     )
     # The first pass finds the best unit of each variable, the second another, the third one more.
     for _ in range(3):
-        found = run_pass(state, data, engine, lambda _, rows: labels[:, :, rows])
+        found = run_pass(state, data, engine, _instead(labels))
         state, _ = update(state, found, data, RULES["unique"], engine)
     return state, links_of(state, data)
 
 
-def _terms(state: State, links: list, data: Data, labels: np.ndarray, engine, trained: list | None = None) -> Terms:
-    terms = evaluate(state, links, data, engine, trained, lambda _, rows: labels[:, :, rows])
-    # The labels are not the state's own, so that its log Z says nothing about them.
-    return terms._replace(log_z=terms.unique)
+def _view(state: State, links: list, data: Data, labels: np.ndarray, engine, trained: list | None = None) -> View:
+    return view(state, links, data, engine, trained, _instead(labels))
+
+
+def _instead(labels: np.ndarray) -> Callable:
+    """What puts these labels (k, m, N) in the place of others."""
+    return lambda own, first: labels[:, :, first : first + own.shape[2]]
 
 
 def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from hicorex.archive import storable
 from hicorex.checkpoint import Notes
 from hicorex.data import Data
-from hicorex.evaluation import evaluate, links_of
+from hicorex.evaluation import View, explain, links_of, view
 from hicorex.information import mean_and_error
 from hicorex.layer import State, fit_layer, harden
 
@@ -72,9 +72,10 @@ class Search:
         **settings: Any,
     ):
         rng = np.random.default_rng(seed.spawn(1)[0])
-        rows = rng.permutation(data.weight.size)[:MOST_ROWS]
+        rows = rng.permutation(data.n_samples)[:MOST_ROWS]
+        some, places = data.take(rows, engine), np.arange(rows.size)
         self._folds = [
-            (data.take(np.delete(rows, np.s_[fold::N_FOLDS])), data.take(rows[fold::N_FOLDS]))
+            (some.take(np.delete(places, np.s_[fold::N_FOLDS]), engine), some.take(places[fold::N_FOLDS], engine))
             for fold in range(min(N_FOLDS, rows.size))
         ]
         self._weight = np.concatenate([held_out.weight for _, held_out in self._folds]).astype(float)
@@ -105,25 +106,30 @@ class Search:
         name = f"{n_factors} factors, fold {fold}"
         state = self._fit(training, n_factors, name)
         links = links_of(state, training)
-        fitted = evaluate(state, links, training, self._engine)
-        used = int((fitted.unique > 0).sum())
-        explained = evaluate(state, links, held_out, self._engine, fitted.joints).explained
+        own, fitted = self._explain(state, links, training)
+        used = int((fitted.unique @ training.weight > 0).sum())
+        _, new = self._explain(state, links, held_out, own)
         if not self._look_ahead or used < 2:
-            return explained, used
+            return new.explained, used
         # What the factors have in common is not lost to a stack: one more factor above may explain it.
-        feeding = evaluate(state, links, training, self._engine, relabel=harden)
-        fed = evaluate(state, links, held_out, self._engine, feeding.joints, harden)
-        below, new = (
-            Data.of_labels(terms.labels, len(state.prior), data.weight)
-            for terms, data in ((feeding, training), (fed, held_out))
-        )
+        own, feeding = self._explain(state, links, training, relabel=harden)
+        _, fed = self._explain(state, links, held_out, own, harden)
+        n_states = len(state.prior)
+        below = Data.of_labels(feeding.labels, n_states, training.weight)
         top = self._fit(below, 1, f"{name}, above")
-        top_links = links_of(top, below)
-        above = evaluate(top, top_links, below, self._engine)
-        means = [np.average(terms.explained, weights=training.weight) for terms in (fitted, feeding, above)]
+        links = links_of(top, below)
+        own, above = self._explain(top, links, below)
+        means = [np.average(found.explained, weights=training.weight) for found in (fitted, feeding, above)]
         if means[0] >= means[1] + means[2]:
-            return explained, used
-        return fed.explained + evaluate(top, top_links, new, self._engine, above.joints).explained, used
+            return new.explained, used
+        _, on_top = self._explain(top, links, Data.of_labels(fed.labels, n_states, held_out.weight), own)
+        return fed.explained + on_top.explained, used
+
+    def _explain(self, state: State, links: list, data: Data, trained: View | None = None, relabel: Any = None):
+        """How a layer looks at samples, by its own view of those of its fit, and what it says of each."""
+        joints = None if trained is None else trained.smoothed
+        seen = view(state, links, data, self._engine, joints, relabel)
+        return seen, explain(seen, data, self._engine)
 
     def _fit(self, data: Data, n_factors: int, name: str) -> State:
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))

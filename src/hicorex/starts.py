@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hicorex.data import Data
+from hicorex.data import Data, Part
 
 # Rows beyond this many add nothing to the choice.
 MOST_ROWS = 20_000
@@ -22,7 +22,7 @@ class Seed(NamedTuple):
     scores: np.ndarray
 
 
-def choose_variables(data: Data, n_factors: int, shared: np.random.Generator, rngs: list) -> list[list[Seed]]:
+def choose_variables(data: Data, n_factors: int, engine, shared: np.random.Generator, rngs: list) -> list[list[Seed]]:
     """The variables that prime the factors of each start.
 
     The candidates are drawn from ``shared``, the choices of each start from its own of ``rngs``.
@@ -36,7 +36,7 @@ def choose_variables(data: Data, n_factors: int, shared: np.random.Generator, rn
     # In the table's own order, whatever the blocks.
     places = places[np.argsort([data.columns[b][i] for b, i in places], kind="stable")]
     candidates = places[shared.permutation(len(places))[: 10 * n_factors + 50]]
-    correlation, offsets = feature_correlation(data, candidates)
+    correlation, offsets = feature_correlation(data, candidates, engine)
     dependence = column_dependence(correlation, offsets[:-1])
     starts = []
     for rng in rngs:
@@ -58,28 +58,27 @@ def telling_scores(correlation: np.ndarray, own: slice, rng: np.random.Generator
     return others @ (others.T @ rng.standard_normal(len(others)))
 
 
-def feature_correlation(data: Data, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def feature_correlation(data: Data, places: np.ndarray, engine) -> tuple[np.ndarray, np.ndarray]:
     """Correlations of the features of some columns, and where each column's features begin and end.
 
     Their squares, summed over the features of two columns, are the squared correlation of two numbers
     and the chi-square statistic over N of two categories.
     """
-    step = max(1, int(np.ceil(data.weight.size / MOST_ROWS)))
-    cross: np.ndarray | float = 0.0
-    mean: np.ndarray | float = 0.0
-    total = 0.0
-    for rows in data.tiles[::step]:
+    step = max(1, int(np.ceil(data.n_samples / MOST_ROWS)))
+    blocks = data.blocks
+
+    def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, ...]:
         features: list = [None] * len(places)
-        for b, block in enumerate(data.blocks):
+        for b, tile in enumerate(part.tile(blocks, rows)):
             own = np.flatnonzero(places[:, 0] == b)
-            for at, feature in zip(own, block.features(block.tile(rows), places[own, 1]), strict=True):
+            for at, feature in zip(own, blocks[b].features(tile, places[own, 1]), strict=True):
                 features[at] = feature
-        widths = [len(feature) for feature in features]
         matrix = np.concatenate(features)
-        weight = data.weight[rows].astype(float)
-        cross = cross + (matrix * weight) @ matrix.T
-        mean = mean + matrix @ weight
-        total += weight.sum()
+        weight = part.weight[rows].astype(float)
+        return (matrix * weight) @ matrix.T, matrix @ weight, weight.sum()
+
+    cross, mean, total = engine.sum(of_tile, data.parts, step=step)
+    widths = [blocks[b].n_features[i] for b, i in places]
     mean = mean / total
     norm = np.sqrt(np.maximum(np.diag(cross) / total, 1e-12))
     covariance = cross / total - np.outer(mean, mean)

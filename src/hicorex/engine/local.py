@@ -1,13 +1,15 @@
 """Threads of this process."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
+
+from hicorex.engine.reduction import add_up, some_tiles
 
 
 class LocalEngine:
@@ -45,6 +47,28 @@ class LocalEngine:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+    def map_within(self, data: Any) -> Callable:
+        """How a function over tiles may map over blocks: threads share the tiles, or the blocks of the only one."""
+        return self.map if data.lone_tile else map
+
+    def tiles(self, function: Callable, parts: Sequence, step: int = 1, finer: int = 1) -> Iterator[Any]:
+        """function(part, rows) for each tile of each part, in order, or for one of ``step``, or for finer ones."""
+
+        def pairs() -> Iterator[tuple[Any, slice]]:
+            for at, own in some_tiles(len(parts), step):
+                part = parts[at]
+                yield from ((part, rows) for rows in part.tiles(finer)[own])
+
+        return self.map(lambda pair: function(*pair), pairs())
+
+    def sum(self, function: Callable, parts: Sequence, step: int = 1, finer: int = 1) -> Any:
+        """The sum of function(part, rows) over all tiles."""
+        return add_up(self.tiles(function, parts, step, finer))
+
+    def each(self, function: Callable, parts: Sequence) -> Iterator[Any]:
+        """function(part) for each part, in order."""
+        return self.map(function, parts)
 
 
 @cache

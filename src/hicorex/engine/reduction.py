@@ -4,7 +4,7 @@ Of the tiles, ARITY make a part, which is read and sent as a whole. Of the sums 
 of those sums again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,11 @@ ARITY = 32
 
 
 def add(total: Any, more: Any) -> None:
-    """Add numbers to others in place: arrays, or tuples and lists of such; None stays None."""
+    """Add numbers to others in place: arrays, what has an ``add``, or tuples and lists of such; None stays None."""
     if isinstance(total, np.ndarray):
         total += more
+    elif hasattr(total, "add"):
+        total.add(more)
     elif total is not None:
         for own, other in zip(total, more, strict=True):
             add(own, other)
@@ -26,6 +28,8 @@ def doubled(sums: Any) -> Any:
     if isinstance(sums, tuple | list):
         parts = [doubled(own) for own in sums]
         return type(sums)(*parts) if hasattr(sums, "_fields") else type(sums)(parts)
+    if hasattr(sums, "doubled"):
+        return sums.doubled()
     return None if sums is None else np.array(sums, float)
 
 
@@ -53,3 +57,11 @@ def add_up(sums: Iterable[Any]) -> Any:
             add(total, whole)
         whole = total if count else whole
     return whole
+
+
+def some_tiles(n_parts: int, step: int) -> Iterator[tuple[int, slice]]:
+    """One of every so many tiles: the parts that have one, and which of the part's tiles they are."""
+    for part in range(n_parts):
+        first = -ARITY * part % step
+        if first < ARITY:
+            yield part, slice(first, None, step)

@@ -8,6 +8,7 @@ state 0 follow from the column's totals.
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -20,12 +21,13 @@ PRIOR_SAMPLES = 1.0
 
 
 class Block(ABC):
-    """A block of columns, and what is the same in every pass over weighted samples.
+    """A block of columns, and what is the same in every pass over weighted samples; the samples are elsewhere.
 
     totals : the sums over all samples, which no label changes
     observed : (n,) the weight of the samples in which a column is observed
     total : the weight of all samples
     freedom : (n,) the parameters of a column's marginal in one state
+    n_features : (n,) how many features ``features`` gives of a column
     rank_is_information : whether ``rank`` is exact
     least_prior_samples : the weakest smoothing that leaves the parameters of a rare state of use
     informative : (n,), False for columns that do not vary
@@ -36,6 +38,7 @@ class Block(ABC):
     total: float
     freedom: np.ndarray
     informative: np.ndarray
+    n_features: np.ndarray
     rank_is_information: bool
     least_prior_samples: float
 
@@ -44,12 +47,10 @@ class Block(ABC):
         """The distinct values of freedom, and which of them each column has."""
         return np.unique(self.freedom, return_inverse=True)
 
-    def weighted(self, weight: np.ndarray, tiles: list[slice]) -> Self:
-        """This block over samples of the given weights (N,)."""
+    def over(self, totals: tuple[np.ndarray, ...], total: float) -> Self:
+        """This block over samples with these totals, of this weight."""
         block = copy.copy(self)
-        block.total = float(weight.sum(dtype=float))
-        parts = [self.sum_columns(self.tile(rows), weight[rows].astype(float)) for rows in tiles]
-        block.totals = tuple(np.sum(part, axis=0) for part in zip(*parts, strict=True))
+        block.total, block.totals = total, totals
         block.observed = block.observed_weight()
         return block
 
@@ -58,12 +59,22 @@ class Block(ABC):
     def n_columns(self) -> int:
         """The number of columns, n."""
 
-    @abstractmethod
-    def take(self, rows: np.ndarray) -> "Block":
-        """The block over some samples (M,), or over other samples for each column (n, M)."""
+    def cut(self, samples: Any, rows: slice) -> Any:
+        """Some consecutive samples."""
+        return type(samples)(*(array[:, rows] for array in samples))
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """The samples of several parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return type(parts[0])(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
 
     @abstractmethod
-    def tile(self, rows: slice) -> Any:
+    def take(self, samples: Any, rows: np.ndarray) -> Any:
+        """Some samples (M,), or other samples for each column (n, M)."""
+
+    @abstractmethod
+    def tile(self, samples: Any, rows: slice) -> Any:
         """Some samples, in the form that the other methods take."""
 
     @abstractmethod
@@ -200,17 +211,6 @@ class Answers(NamedTuple):
     log_mixture: np.ndarray | None
     joint: np.ndarray | None
     guesses: np.ndarray | None
-
-    def doubled(self) -> "Answers":
-        """The same in double precision, in which tiles are added up."""
-        sums = tuple(array.astype(float) for array in self.sums)
-        return Answers(sums, *(None if array is None else array.astype(float) for array in self[1:]))
-
-    def add(self, other: "Answers") -> None:
-        """Add the answers of another tile, in place."""
-        for own, more in zip((*self.sums, *self[1:]), (*other.sums, *other[1:]), strict=True):
-            if own is not None:
-                own += more
 
 
 def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

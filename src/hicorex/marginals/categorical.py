@@ -48,20 +48,27 @@ class Tile:
         return np.ascontiguousarray(self._codes)
 
 
+class Samples(NamedTuple):
+    """Coded columns, (n, N), unsigned."""
+
+    codes: np.ndarray
+
+
 class Categorical(Block):
     """A block of coded columns.
 
-    codes (n, N), unsigned; sizes (n,) the number of categories of each column. The categories of
-    all columns lie side by side, F of them, those of column i from ``offsets[i]`` on, the last one,
-    code ``sizes[i]``, standing for missing values.
+    sizes (n,) the number of categories of each column. The categories of all columns lie side by side,
+    F of them, those of column i from ``offsets[i]`` on, the last one, code ``sizes[i]``, standing for
+    missing values. ``binary`` says that all columns have two categories and that none is missing: one
+    column of a matrix product says it all.
     """
 
     rank_is_information = True
     least_prior_samples = 1e-9
 
-    def __init__(self, codes: np.ndarray, sizes: np.ndarray, dtype):
-        self.codes = codes
+    def __init__(self, sizes: np.ndarray, binary: bool, dtype):
         self.sizes = sizes
+        self.binary = binary
         self.dtype = np.dtype(dtype)
         self.offsets = np.concatenate([[0], np.cumsum(sizes + 1)]).astype(np.intp)
         self.column_of = np.repeat(np.arange(sizes.size), sizes + 1)
@@ -69,21 +76,20 @@ class Categorical(Block):
         self.is_category[self.offsets[1:] - 1] = False
         self.freedom = np.maximum(sizes - 1.0, 0)
         self.informative = sizes > 1
-        # Two categories, none missing: one column of a matrix product says it all.
-        self.binary = bool(np.all(sizes == 2) and codes.max() < 2)
+        self.n_features = np.minimum(sizes, MOST_FEATURES)
 
     @property
     def n_columns(self) -> int:
         """The number of columns, n."""
-        return len(self.codes)
+        return self.sizes.size
 
-    def take(self, rows: np.ndarray) -> "Categorical":
-        """The block over some samples (M,), or over other samples for each column (n, M)."""
-        return Categorical(take_rows(self.codes, rows), self.sizes, self.dtype)
+    def take(self, samples: Samples, rows: np.ndarray) -> Samples:
+        """Some samples (M,), or other samples for each column (n, M)."""
+        return Samples(take_rows(samples.codes, rows))
 
-    def tile(self, rows: slice) -> Tile:
+    def tile(self, samples: Samples, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
-        codes = self.codes[:, rows]
+        codes = samples.codes[:, rows]
         return Tile(codes, codes.astype(self.dtype) if self.binary else None)
 
     def sum_columns(self, tile: Tile, weight: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -298,8 +304,7 @@ class Categorical(Block):
 
     def features(self, tile: Tile, columns: np.ndarray) -> list[np.ndarray]:
         """Each column as indicators (at most MOST_FEATURES, T) of its categories."""
-        shown = np.minimum(self.sizes, MOST_FEATURES)
-        return [(tile.codes[i] == np.arange(shown[i])[:, None]).astype(float) for i in columns]
+        return [(tile.codes[i] == np.arange(self.n_features[i])[:, None]).astype(float) for i in columns]
 
     def _places(self, tile: Tile) -> np.ndarray:
         """Where each cell's category lies among all F, (n, T)."""

@@ -63,36 +63,42 @@ class Tile:
         return self.x * self.x
 
 
-class Gaussian(Block):
-    """A block of standardised columns.
+class Samples(NamedTuple):
+    """Standardised columns (n, N), 0 where missing, and which are observed in columns with gaps, (n_gaps, N)."""
 
-    values (n, N), 0 where missing; present (n_gaps, N) for the columns ``gaps``, which lack some;
+    values: np.ndarray
+    present: np.ndarray
+
+
+class Gaussian(Block):
+    """A block of standardised columns, of which the columns ``gaps`` lack some values.
+
     informative (n,), False for columns that do not vary.
     """
 
     rank_is_information = False
     least_prior_samples = PRIOR_SAMPLES  # a state of one sample would have no variance
 
-    def __init__(self, values: np.ndarray, gaps: np.ndarray, present: np.ndarray, informative: np.ndarray):
-        self.values = values
+    def __init__(self, gaps: np.ndarray, informative: np.ndarray, dtype):
         self.gaps = gaps
-        self.present = present
-        self.freedom = np.full(len(values), 2.0)
+        self.freedom = np.full(informative.size, 2.0)
         self.informative = informative
+        self.n_features = np.ones(informative.size, int)
+        self.dtype = np.dtype(dtype)
 
     @property
     def n_columns(self) -> int:
         """The number of columns, n."""
-        return len(self.values)
+        return self.informative.size
 
-    def take(self, rows: np.ndarray) -> "Gaussian":
-        """The block over some samples (M,), or over other samples for each column (n, M)."""
-        present = take_rows(self.present, rows if rows.ndim == 1 else rows[self.gaps])
-        return Gaussian(take_rows(self.values, rows), self.gaps, present, self.informative)
+    def take(self, samples: Samples, rows: np.ndarray) -> Samples:
+        """Some samples (M,), or other samples for each column (n, M)."""
+        present = take_rows(samples.present, rows if rows.ndim == 1 else rows[self.gaps])
+        return Samples(take_rows(samples.values, rows), present)
 
-    def tile(self, rows: slice) -> Tile:
+    def tile(self, samples: Samples, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
-        return Tile(np.ascontiguousarray(self.values[:, rows]), self.present[:, rows])
+        return Tile(np.ascontiguousarray(samples.values[:, rows]), samples.present[:, rows])
 
     def sum_columns(self, tile: Tile, weight: np.ndarray) -> tuple[np.ndarray, ...]:
         """Sums of x and x^2 (n,) and the weight observed (n,)."""
@@ -113,7 +119,7 @@ class Gaussian(Block):
             count = np.repeat(count, self.n_columns, axis=2)
             count[:, :, self.gaps] = all_states(sums[2], total_count[self.gaps])
         shape = (*label_count.shape, self.n_columns)
-        mean, variance = np.empty((2, *shape), self.values.dtype)
+        mean, variance = np.empty((2, *shape), self.dtype)
         kernels.gaussian.estimates(
             sums[0], sums[1], total_x, total_square, count, prior_samples, VARIANCE_FLOOR, mean, variance
         )
@@ -122,7 +128,7 @@ class Gaussian(Block):
     def log_odds(self, parameters: Parameters) -> Coefficients:
         """Coefficients of log p(x | y=s) - log p(x | y=0)."""
         n_states, *shape = parameters.mean.shape
-        coefficients = Coefficients(*(np.empty((n_states - 1, *shape), self.values.dtype) for _ in range(3)))
+        coefficients = Coefficients(*(np.empty((n_states - 1, *shape), self.dtype) for _ in range(3)))
         kernels.gaussian.coefficients(*parameters, *coefficients)
         return coefficients
 
@@ -135,11 +141,11 @@ class Gaussian(Block):
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
         """I(Y_j:X_i) of the mixtures of some pairs of factor and column."""
         mean, variance, _ = self.of_pairs(parameters, factors, columns)
-        return mixture_information(prior[:, factors], mean, variance, self.values.dtype)
+        return mixture_information(prior[:, factors], mean, variance, self.dtype)
 
     def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
-        dtype = self.values.dtype
+        dtype = self.dtype
         coefficients = self.log_odds(parameters)
         share = alpha.astype(dtype)
         constant = coefficients.constant * share
@@ -255,7 +261,7 @@ class Gaussian(Block):
         before = grouped[0].sum(axis=0)
         weight = grouped[0] / np.where(before > 0, before, 1)
         weight, mean, variance = (a.reshape(n_states, -1) for a in (weight, *grouped[1:]))
-        information = mixture_information(weight, mean, variance, self.values.dtype)
+        information = mixture_information(weight, mean, variance, self.dtype)
         return (before * information.reshape(before.shape)).sum(axis=0)
 
     def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
@@ -313,7 +319,7 @@ class Gaussian(Block):
     def neutral(self, n_states: int, n_factors: int) -> Parameters:
         """Parameters that make no difference between states."""
         shape = (n_states, n_factors, self.n_columns)
-        mean, variance, log_variance = np.zeros((3, *shape), self.values.dtype)
+        mean, variance, log_variance = np.zeros((3, *shape), self.dtype)
         return Parameters(mean, variance + 1, log_variance)
 
     def features(self, tile: Tile, columns: np.ndarray) -> list[np.ndarray]:
