@@ -187,7 +187,8 @@ def _mapped(X: np.memmap) -> Source | None:
     if root.mode != "r":
         root.flush()
     shift = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-    source = ArraySource(path, X.dtype, X.shape, X.strides, root.offset + shift)
+    across, along = X.strides
+    source = ArraySource(path, X.dtype, X.shape, (across, along), root.offset + shift)
     if root.base.size() != source._stamp[0]:
         raise HicorexError(f"{path} has changed since it was mapped; load it again.")
     return source
@@ -405,6 +406,9 @@ class _Handle(_Parquet):
 
     def open(self) -> Opened:
         return self._file.read_row_group, lambda: None
+
+    def is_blank(self, column: str) -> bool:
+        return _is_blank(self._file.metadata, column, range(self._file.num_row_groups))
 
 
 class _Feather(_Part):
