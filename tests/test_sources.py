@@ -1,11 +1,11 @@
 """Tables on disk are read some rows at a time, as they are, or not at all."""
 
-import gc
 import os
 import pickle
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -221,7 +221,7 @@ def test_other_files_are_refused_with_a_remedy(tmp_path):
         (tmp_path / name).write_bytes(b"")
         with pytest.raises(HicorexError, match=rf"{name} is empty; make or fetch"):
             source_of(tmp_path / name)
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="Feather V1"):
         feather.write_feather(pa.table({"a": [1]}), tmp_path / "old.feather", version=1)
     with pytest.raises(HicorexError, match="read it into memory first"):
         source_of(tmp_path / "old.feather")
@@ -428,7 +428,9 @@ def as_mapping(table, path):
 
 
 def files_below(folder):
-    return [path for path in folder.rglob("*") if path.is_file() and path.name[0] not in "._" and path.suffix != ".txt"]
+    """The files that hold the table."""
+    found = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".txt"]
+    return sorted(path for path in found if not any(part[0] in "._" for part in path.relative_to(folder).parts))
 
 
 FILES = [as_array, as_mapping, as_parquet, as_feather, as_folder, as_dataset, as_feather_dataset]
@@ -439,7 +441,7 @@ files = pytest.mark.parametrize("write", FILES)
 def test_file_that_changes_is_noticed(tmp_path, write):
     source = source_of(write(make_table(), tmp_path / "a"))
     source.read(0, 10)
-    path = sorted(files_below(tmp_path))[0]
+    path = files_below(tmp_path)[0]
     stat = path.stat()
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1000))
     for first in (0, 10):  # also of what is decoded already
@@ -457,7 +459,7 @@ def test_file_that_changes_is_noticed(tmp_path, write):
 def test_file_that_is_deleted_is_noticed(tmp_path, write):
     source = source_of(write(make_table(), tmp_path / "a"))
     source.read(0, 10)
-    path = sorted(files_below(tmp_path))[0]
+    path = files_below(tmp_path)[0]
     path.unlink()
     with pytest.raises(HicorexError, match=rf"{path.name} is no longer there; put it back and fit again"):
         source.read(0, 10)
@@ -466,7 +468,7 @@ def test_file_that_is_deleted_is_noticed(tmp_path, write):
 @files
 def test_file_that_is_truncated_is_noticed(tmp_path, write):
     source = source_of(write(make_table(), tmp_path / "a"))
-    path = sorted(files_below(tmp_path))[0]
+    path = files_below(tmp_path)[0]
     os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(HicorexError, match=rf"{path.name} has changed since the fit began"):
         source.read(0, 1000)
@@ -500,20 +502,41 @@ def test_file_replaced_after_it_was_mapped_is_noticed(tmp_path):
         source_of(mapped)
 
 
+def attempt(call, *given):
+    """What a call gives, and what it says if it fails."""
+    try:
+        return call(*given), ""
+    except HicorexError as error:
+        return None, str(error)
+
+
 @pytest.mark.parametrize("write", [as_parquet, as_feather, as_dataset, as_feather_dataset])
 def test_broken_page_is_an_error_that_names_the_file(tmp_path, write):
     given = write(make_table(), tmp_path / "a")
-    path = sorted(files_below(tmp_path))[-1]
+    path = max(files_below(tmp_path))
+    whole = path.read_bytes()
+    late = 0
+    for at in range(100, len(whole), len(whole) // 30):
+        path.write_bytes(whole[:at] + bytes(b ^ 0xA5 for b in whole[at : at + 40]) + whole[at + 40 :])
+        source, message = attempt(source_of, given)
+        if source is None:
+            assert f"{path.name} is broken; make or fetch it again." in message
+            continue
+        _, message = attempt(source.read, 0, 1000)
+        assert not message or f"{path.name} cannot be read: " in message
+        late += bool(message)
+    assert late > 0
+
+
+def test_what_is_whole_of_a_broken_file_can_be_read(tmp_path):
+    path = as_parquet(make_table(), tmp_path / "a.parquet")
     data = bytearray(path.read_bytes())
-    before = path.stat()
-    data[60:1500] = bytes(b ^ 0xA5 for b in data[60:1500])
+    data[4:1500] = bytes(1496)
     path.write_bytes(data)
-    source = source_of(given)
-    with pytest.raises(HicorexError, match=rf"{path.name} cannot be read: .*; make or fetch it again\.$"):
-        source.read(0, 1000)
-    assert before.st_size == path.stat().st_size
-    if len(files_below(tmp_path)) == 1:
-        assert source.read(990, 1000).equals(make_table().slice(990, 10))  # what is whole can be read
+    source = source_of(path)
+    with pytest.raises(HicorexError, match=r"a\.parquet cannot be read: .*; make or fetch it again\.$"):
+        source.read(0, 10)
+    assert source.read(990, 1000).equals(make_table().slice(990, 10))
 
 
 def test_errors_of_the_disk_name_the_file(tmp_path, monkeypatch):
@@ -586,7 +609,7 @@ def test_source_goes_to_another_process(tmp_path, write, monkeypatch):
     got = pickle.loads((tmp_path / "pickle.out").read_bytes())
     assert got.equals(whole.slice(120, 580)) if isinstance(got, pa.Table) else (got == whole[120:700]).all()
     (tmp_path / "pickle.out").unlink()
-    path = sorted(files_below(tmp_path / "a") or [p for p in files_below(tmp_path) if p.name.startswith("a")])[0]
+    path = files_below(tmp_path)[0]
     os.utime(path, (1, 1))
     copy = pickle.loads((tmp_path / "pickle").read_bytes())
     with pytest.raises(HicorexError, match=rf"{path.name} has changed since"):
@@ -604,27 +627,32 @@ def test_open_file_does_not_go_to_another_process(tmp_path):
 def test_no_file_stays_open(tmp_path, write):
     given = write(make_table(), tmp_path / "a")
 
-    def count():
-        gc.collect()
+    def count(most=0):
+        """How many files are open, once threads of libraries have let go of theirs."""
+        for _ in range(100):
+            if len(os.listdir(FOLDER)) <= most:
+                break
+            time.sleep(0.02)
         return len(os.listdir(FOLDER))
 
+    source_of(given).read(0, 10)  # what libraries open once
     before = count()
-    sources = [source_of(given) for _ in range(20)]
-    assert count() == before
+    sources = [source_of(given) for _ in range(5)]
+    assert count(before) <= before
     for source in sources:
         for first in range(0, 1000, 100):
             source.read(first, first + 100)
-    assert count() <= before + 20
+    assert count(before + 5) <= before + 5
     for source in sources:
         source.close()
-    assert count() == before
+    assert count(before) <= before
     with sources[0] as source:
         assert source.read(5, 9) is not None  # opens it again
-    assert count() == before
+    assert count(before) <= before
     for source in sources:
         source.read(0, 10)
     del source, sources
-    assert count() == before
+    assert count(before) <= before
 
 
 def test_file_of_somebody_else_is_not_closed(tmp_path):
@@ -694,12 +722,9 @@ def test_only_the_row_groups_asked_for_are_decoded(tmp_path, decoded):
 
 def test_rows_do_not_hold_on_to_their_row_group(tmp_path):
     pq.write_table(pa.table({"x": np.random.default_rng(0).normal(size=200_000)}), tmp_path / "a.parquet")
-    before = pa.total_allocated_bytes()
-    source = source_of(tmp_path / "a.parquet")
-    rows = source.read(1000, 1010)
-    source.close()
+    rows = source_of(tmp_path / "a.parquet").read(1000, 1010)
     assert rows.num_rows == 10
-    assert pa.total_allocated_bytes() - before < 10_000
+    assert sum(buffer.size for buffer in rows["x"].chunk(0).buffers() if buffer) < 1000
 
 
 def test_size_in_memory_is_about_right(tmp_path):
@@ -715,7 +740,7 @@ def test_size_in_memory_is_about_right(tmp_path):
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell the memory in use")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_memory_in_use_does_not_grow_with_the_file(tmp_path, order):
-    shape = (300_000, 125) if order == "C" else (37_500, 1000)
+    shape = (300_000, 125)
     mapped = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", "f8", shape, fortran_order=order == "F")
     del mapped  # zeros without a place on the disk
     source = source_of(np.load(tmp_path / "a.npy", mmap_mode="r"))

@@ -425,9 +425,9 @@ class _Feather(_Part):
         with pa.memory_map(path) as file:
             self.schema = ipc.open_file(file).schema
             widths = [_width(field.type) for field in self.schema]
-            narrow = min(range(len(widths)), key=lambda at: widths[at] or 2**62, default=0)
-            reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[narrow]))
-            self.rows = [reader.get_batch(at).num_rows for at in range(reader.num_record_batches if widths else 0)]
+            narrow = sorted(range(len(widths)), key=lambda at: widths[at] or 2**62)[:1]
+            reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=narrow))
+            self.rows = [reader.get_batch(at).num_rows for at in range(reader.num_record_batches)]
 
     def open(self) -> Opened:
         import pyarrow as pa
@@ -489,7 +489,10 @@ class _Fragment(_Part):
             fragment, rows = self._fragment, self.rows[unit]
             if self._groups is not None:
                 fragment = fragment.subset(row_group_ids=[self._groups[unit]])
-            return fragment.to_table(schema=self.schema, batch_size=max(rows, 1))
+            table = fragment.to_table(schema=self.schema, batch_size=max(rows, 1))
+            if self._groups is None:
+                table.validate(full=True)
+            return table
 
         return decode, lambda: None
 
@@ -683,7 +686,7 @@ def _joined(pieces: "list[pa.Table]", schema: "pa.Schema") -> "pa.Table":
 
     columns = []
     for column in pa.concat_tables(pieces).columns:
-        # Of one type without codes, or of more text than one array can hold, the pieces stay.
+        # More text than one array can hold, and types that cannot be joined, stay in pieces.
         with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
             column = pa.chunked_array([pa.concat_arrays(column.chunks)])
         columns.append(column)
