@@ -369,6 +369,9 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     for write in (as_parquet, as_feather, as_open_parquet):
         with pytest.raises(HicorexError, match="has two columns of the name 'a'; rename one of them"):
             source_of(write(table, tmp_path / "a.parquet"))
+    as_parquet(table, tmp_path / "b.parquet")
+    with pytest.raises(HicorexError, match=r"b\.parquet has two columns of the name 'a'"):
+        source_of(ds.dataset(tmp_path / "b.parquet", schema=pa.schema({"b": pa.int64()})))
 
 
 def test_index_of_pandas_stays_a_column(tmp_path):

@@ -469,13 +469,15 @@ class _Fragment(_Part):
             self.stamp = _stamp(path, self._files)
         self._fragment = fragment
         held = fragment.physical_schema
+        _check_names(self.name, held.names)
+        asked = {*schema.names}
         # Text has no types of its own: it is read as what the dataset says.
         text = isinstance(getattr(fragment, "format", None), dataset.CsvFileFormat | dataset.JsonFileFormat)
-        fields = [(schema if text else held).field(at) for at in held.names if at in schema.names]
+        fields = [(schema if text else held).field(at) for at in held.names if at in asked]
         keys = dataset.get_partition_keys(fragment.partition_expression)
-        fields += [schema.field(key) for key in keys if key in schema.names and key not in held.names]
+        fields += [schema.field(key) for key in keys if key in asked and key not in held.names]
         self.schema = pa.schema(fields, schema.metadata)
-        self.spare = [name for name in held.names if name not in schema.names]
+        self.spare = [name for name in held.names if name not in asked]
         if parquet:
             self._groups = [group.id for group in fragment.row_groups]
             self.rows = [group.num_rows for group in fragment.row_groups]
