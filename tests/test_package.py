@@ -19,6 +19,7 @@ PACKAGE = Path(hicorex.__file__).parent
 ORDER = [
     "exceptions",
     "files",
+    "sources",
     "archive",
     "checkpoint",
     "progress",
