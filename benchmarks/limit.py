@@ -4,10 +4,11 @@ from time import perf_counter, sleep
 
 import numpy as np
 
-from hicorex.columns import Columns, Schema
+from hicorex.columns import Columns
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
 from hicorex.engine import LocalEngine
 from hicorex.layer import first_state, run_pass, update
+from hicorex.schema import Schema
 from hicorex.structure import RULES
 
 ROUNDS = 4
@@ -46,7 +47,7 @@ def times(X, n_factors, n_features, structure) -> tuple[float, float]:
     """Seconds of the products and of an iteration."""
     table = Columns(X)
     weight = np.ones(len(X))
-    data, _ = Schema(table, "auto", weight).encode(table, weight, np.float32)
+    data, _ = Schema.of(table, "auto", weight).encode(table, weight, np.float32)
     rule = RULES[structure]
     floor = products(*X.shape, n_factors, n_features)
     with LocalEngine() as engine:

@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hicorex import HicorexError
-from hicorex.columns import Columns, Schema
+from hicorex.columns import Columns
+from hicorex.schema import Schema
 
 LEVELS = ["zebra", "ape", "unused", "cat", "äffin"]
 TEXTS = ["cat", None, "ape", "zebra", "ape", "äffin", None, "cat"]
@@ -46,7 +47,7 @@ MAKERS = {
 
 def learned(frame, new=None, marginals="auto"):
     table = Columns(frame)
-    schema = Schema(table, marginals, np.ones(table.shape[0]))
+    schema = Schema.of(table, marginals, np.ones(table.shape[0]))
     data, unseen = schema.encode(Columns(frame if new is None else new))
     return schema, data.parts[0].samples[0], unseen
 

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hicorex import Corex, layer
-from hicorex.columns import Columns, Schema
+from hicorex.columns import Columns
 from hicorex.datasets import make_independent_clusters, make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
+from hicorex.schema import Schema
 from hicorex.starts import Seed
 from hicorex.structure import Tree
 
@@ -83,7 +84,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
     X = rng.integers(rng.integers(2, 5), size=(rng.integers(50, 300), rng.integers(2, 8)))
     X[:, 0] = X[:, 1] ^ (rng.random(len(X)) < 0.1)
     weight = np.ones(len(X))
-    data, _ = Schema(Columns(X), "categorical", weight).encode(Columns(X), weight, np.float32)
+    data, _ = Schema.of(Columns(X), "categorical", weight).encode(Columns(X), weight, np.float32)
     with LocalEngine(1) as engine, pytest.MonkeyPatch.context() as patch:
         for module in (layer, categorical, gaussian):
             patch.setattr(module, "PRIOR_SAMPLES", 1e-9)
@@ -103,7 +104,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
 def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
     X, _ = make_latent_tree(300, 12, 2, random_state=0)
     weight = np.ones(len(X))
-    data, _ = Schema(Columns(X), "auto", weight).encode(Columns(X), weight, np.float64)
+    data, _ = Schema.of(Columns(X), "auto", weight).encode(Columns(X), weight, np.float64)
     rng = np.random.default_rng(0)
     with LocalEngine(1) as engine:
         state = layer.first_state(data, 2, 2, engine, rng, [rng])

@@ -1,33 +1,20 @@
-"""Typed columns: from arrays and data frames to blocks of marginals, the same way for every table."""
+"""Typed columns of arrays and data frames, the same way for every table."""
 
-import hashlib
-import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+import copy
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import ndtr, ndtri
 from sklearn.utils import check_array
 
-from hicorex.archive import storable
-from hicorex.data import Data
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.frames import keep_values, plain_columns, plain_numbers, split_categories
-from hicorex.marginals import Categorical, Gaussian, categorical, gaussian
 
 KINDS = ("gaussian", "rank", "categorical")
-MOST_CATEGORIES = 100_000
-# Blocks depend on the shape of the table alone, so that results do not depend on the threads.
-BLOCK_COLUMNS = 10000
 # Columns taken from a table at a time.
 SLICE = 256
 WINDOW_CELLS = 2**22
-# Small tables are computed in double precision, where speed does not matter.
-SMALL_TABLE_CELLS = 100_000
-# Standard deviations beyond which new values count as this far: their squares must stay finite.
-FARTHEST = 1e15
 
 
 class Columns:
@@ -80,6 +67,19 @@ class Columns:
         """How messages call a column."""
         return repr(self.names[i]) if self.names else str(i)
 
+    def cut(self, rows: slice) -> Self:
+        """Some consecutive samples."""
+        some = copy.copy(self)
+        if self._array is not None:
+            some._array = self._array[rows]
+            some.shape = some._array.shape
+        else:
+            some._frame = self._frame[rows]
+            some._plain = plain_columns(some._frame.to_native(), self.shape[1])
+            some._window = {}
+            some.shape = some._frame.shape
+        return some
+
     def kind(self, i: int) -> str:
         """What "auto" makes of a column: floats are Gaussian, everything else is categorical."""
         values, _ = self._coded(i) or self._values(i)
@@ -123,7 +123,7 @@ class Columns:
         values, missing = self._values(i) if coded is None else (coded[0], np.zeros(len(coded[0]), bool))
         if values.dtype.kind == "f" and np.isinf(values).any():
             self._refuse_infinity(i)
-        found, new = _find(values, categories, missing)
+        found, new = find_codes(values, categories, missing)
         return (found if coded is None else np.append(found, categories.size)[coded[1]]), new
 
     def _refuse_infinity(self, i: int) -> None:
@@ -235,235 +235,6 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ == "NAType" or (isinstance(value, float | np.floating) and value != value)
 
 
-@storable("schema", "n_columns", "kinds", "size", "centre", "spread", "informative", "ranks", "categories", "parts")
-class Schema:
-    """How each column of a table is read: its kind, its scale or its categories.
-
-    parts : the columns of each block; columns of two categories, none missing, go into blocks of
-        their own, since a matrix product serves them.
-    informative : (n_columns,), False for columns that are constant or wholly missing
-    """
-
-    def __init__(self, table: Columns, marginals: Any, weight: np.ndarray):
-        self.n_columns = table.shape[1]
-        self.kinds = resolve_kinds(table, marginals)
-        self.size = np.ones(self.n_columns)
-        self.centre = np.zeros(self.n_columns)
-        self.spread = np.ones(self.n_columns)
-        self.informative = np.ones(self.n_columns, bool)
-        self.ranks: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self.categories: dict[int, np.ndarray] = {}
-        kinds = np.array(self.kinds)
-        numeric, coded = np.flatnonzero(kinds != "categorical"), np.flatnonzero(kinds == "categorical")
-        for part in _slices(numeric):
-            self._learn_scale(table.numbers(part), part, weight)
-        binary = np.zeros(self.n_columns, bool)
-        many: list[str] = []
-        for i in coded.tolist():
-            categories, gaps = table.categories(i)
-            self.categories[i] = categories
-            if categories.size > MOST_CATEGORIES:
-                raise HicorexError(
-                    f"Column {table.name(i)} has {categories.size} categories, more than {MOST_CATEGORIES}: "
-                    'it looks like an identifier; leave it out, or give it marginals "gaussian".'
-                )
-            if marginals == "auto" and categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * len(weight)):
-                many.append(table.name(i))
-            self.informative[i] = categories.size > 1
-            binary[i] = categories.size == 2 and not gaps
-        if many:
-            warnings.warn(
-                f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
-                f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
-                '"gaussian" or "rank"; identifiers are better left out.',
-                stacklevel=5,
-            )
-        self.parts = [*_chunks(numeric), *_chunks(coded[binary[coded]]), *_chunks(coded[~binary[coded]])]
-
-    def encode(self, table: Columns, weight: np.ndarray | None = None, dtype: Any = None) -> tuple[Data, list[str]]:
-        """The table as blocks, and the names of columns in which unseen categories were met."""
-        n_samples = table.shape[0]
-        if dtype is None:
-            dtype = np.float64 if n_samples * self.n_columns <= SMALL_TABLE_CELLS else np.float32
-        weight = np.ones(n_samples, dtype) if weight is None else weight.astype(dtype)
-        unseen: list[str] = []
-        read = [
-            self._categorical(table, part, dtype, unseen)
-            if self.kinds[part[0]] == "categorical"
-            else self._gaussian(table, part, dtype)
-            for part in self.parts
-        ]
-        blocks, samples = map(list, zip(*read, strict=True))
-        return Data.of(blocks, self.parts, samples, weight), unseen
-
-    def encode_labels(self, labels: np.ndarray) -> list[categorical.Samples]:
-        """Labels (m, T) of a layer below, whose table this is, by block."""
-        none = np.zeros(labels.shape[1], bool)
-        return [
-            categorical.Samples(
-                np.stack([_find(labels[i], self.categories[i], none)[0] for i in part.tolist()]).astype(np.uint8)
-            )
-            for part in self.parts
-        ]
-
-    def shades(self, table: Columns, columns: np.ndarray) -> np.ndarray:
-        """Columns from low to high as numbers from 0 to 1, (n_samples, len(columns)), NaN where missing.
-
-        Continuous ones by their normal distribution or their rank in the fit, categories by their order.
-        """
-        shades = np.full((table.shape[0], len(columns)), 0.5)
-        # Frames are read in windows of neighbours, which rising columns leave once.
-        rising = np.argsort(columns)
-        coded = np.array([i in self.categories for i in columns[rising].tolist()], bool)
-        for at in _slices(rising[~coded]):
-            own = columns[at]
-            numbers = table.numbers(own)
-            self._to_scores(numbers, own)
-            with np.errstate(over="ignore"):
-                shades[:, at] = ndtr((numbers / self.size[own] - self.centre[own]) / self.spread[own])
-        for place in rising[coded].tolist():
-            categories = self.categories[int(columns[place])]
-            codes, _ = table.codes(columns[place], categories)
-            if categories.size > 1:
-                shades[:, place] = codes / (categories.size - 1)
-            shades[codes == categories.size, place] = np.nan
-        return shades
-
-    def types(self) -> list[str]:
-        """What the values of each column are: "number", "whole number", "text" or "boolean"."""
-        words = {"b": "boolean", "i": "whole number", "u": "whole number", "U": "text", "S": "text"}
-        types = ["number"] * self.n_columns
-        for i, categories in self.categories.items():
-            types[i] = words.get(categories.dtype.kind, "number")
-        return types
-
-    def fingerprint(self, table: Columns, data: Data, weight: np.ndarray) -> str:
-        """What tells a table from any other."""
-        parts = [part.tolist() for part in self.parts]
-        digest = hashlib.sha256(repr((table.shape, table.names, self.kinds, parts)).encode("utf-8", "surrogatepass"))
-        digest.update(weight.data)
-        for b, (part, block) in enumerate(zip(self.parts, data.blocks, strict=True)):
-            if isinstance(block, Categorical):
-                for own in data.parts:
-                    digest.update(np.ascontiguousarray(own.samples[b].codes).data)
-                for i in part.tolist():
-                    digest.update(repr(self.categories[i].tolist()).encode("utf-8", "surrogatepass"))
-            else:
-                for own in _slices(part):
-                    digest.update(table.numbers(own).data)
-        return digest.hexdigest()
-
-    def _learn_scale(self, numbers: np.ndarray, part: np.ndarray, weight: np.ndarray) -> None:
-        for at, i in enumerate(part):
-            if self.kinds[i] == "rank":
-                self.ranks[i] = _normal_scores(numbers[:, at], weight)
-        self._to_scores(numbers, part)
-        observed = ~np.isnan(numbers)
-        largest = np.where(observed, np.abs(numbers), 0).max(axis=0)
-        size = np.where(largest > 0, largest, 1)
-        scaled = np.where(observed, numbers / size, 0)
-        count = np.maximum(weight @ observed, 1e-300)
-        centre = weight @ scaled / count
-        away = np.where(observed, scaled - centre, 0)
-        spread = np.sqrt(weight @ (away * away) / count)
-        least = np.where(observed, numbers, np.inf).min(axis=0)
-        most = np.where(observed, numbers, -np.inf).max(axis=0)
-        varies = (least < most) & (spread > 0)
-        self.size[part], self.centre[part] = size, centre
-        self.spread[part] = np.where(varies, spread, 1)
-        self.informative[part] = varies
-
-    def _gaussian(self, table: Columns, part: np.ndarray, dtype: Any) -> tuple[Gaussian, gaussian.Samples]:
-        values = np.empty((part.size, table.shape[0]), dtype)
-        gaps: list[np.ndarray] = []
-        present: list[np.ndarray] = [np.empty((0, table.shape[0]), bool)]
-        for own in _slices(np.arange(part.size)):
-            columns = part[own]
-            numbers = table.numbers(columns)
-            self._to_scores(numbers, columns)
-            observed = ~np.isnan(numbers)
-            with np.errstate(over="ignore"):
-                standard = (numbers / self.size[columns] - self.centre[columns]) / self.spread[columns]
-            standard[~(observed & self.informative[columns])] = 0
-            values[own] = np.clip(standard, -FARTHEST, FARTHEST).T
-            lacking = ~observed.all(axis=0)
-            gaps.append(own[lacking])
-            present.append(observed[:, lacking].T)
-        block = Gaussian(np.concatenate(gaps), self.informative[part], dtype)
-        return block, gaussian.Samples(values, np.concatenate(present))
-
-    def _to_scores(self, numbers: np.ndarray, columns: np.ndarray) -> None:
-        """Map columns of rank marginals to their normal scores, in place."""
-        for at, i in enumerate(columns):
-            if i in self.ranks:
-                numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
-
-    def _categorical(
-        self, table: Columns, part: np.ndarray, dtype: Any, unseen: list[str]
-    ) -> tuple[Categorical, categorical.Samples]:
-        sizes = np.array([self.categories[i].size for i in part])
-        codes = np.empty((part.size, table.shape[0]), np.min_scalar_type(sizes.max()))
-        for at, i in enumerate(part):
-            codes[at], new = table.codes(i, self.categories[i])
-            if new:
-                unseen.append(table.name(i))
-        binary = bool(np.all(sizes == 2) and codes.max() < 2)
-        return Categorical(sizes, binary, dtype), categorical.Samples(codes)
-
-
-def resolve_kinds(table: Columns, marginals: Any) -> list[str]:
-    """The kind of each column, from "auto", one kind for all, a list or a mapping by name or index."""
-    n_columns = table.shape[1]
-    if isinstance(marginals, str):
-        given: dict[int, str] = {} if marginals == "auto" else dict.fromkeys(range(n_columns), marginals)
-    elif isinstance(marginals, Mapping):
-        given = {_column_index(table, key): kind for key, kind in marginals.items()}
-    elif isinstance(marginals, Sequence | np.ndarray):
-        if np.ndim(marginals) != 1 or len(marginals) != n_columns:
-            raise HicorexError(f"marginals lists {len(marginals)} kinds for {n_columns} columns; give one a column.")
-        given = dict(enumerate(marginals))
-    else:
-        raise ColumnTypeError(f"marginals is {marginals!r}; give 'auto', a kind, a list of kinds or a mapping.")
-    for i, kind in given.items():
-        if kind not in (*KINDS, "auto"):
-            raise HicorexError(
-                f"marginals gives column {table.name(i)} the kind {kind!r}; use one of {', '.join(KINDS)}."
-            )
-    given = {i: kind for i, kind in given.items() if kind != "auto"}
-    if len(given) == n_columns:
-        return [str(given[i]) for i in range(n_columns)]
-    return [str(given.get(i, kind)) for i, kind in enumerate(table.kinds())]
-
-
-def _column_index(table: Columns, key: Any) -> int:
-    if table.names and key in table.names:
-        return table.names.index(key)
-    if isinstance(key, int | np.integer) and 0 <= key < table.shape[1]:
-        return int(key)
-    raise HicorexError(f"marginals names column {key!r}, which the table does not have; use a name or an index of it.")
-
-
-def _chunks(columns: np.ndarray) -> list[np.ndarray]:
-    """Columns in parts of equal size: few, since each costs time of its own, but more than one for two threads."""
-    n_parts = max(-(-columns.size // BLOCK_COLUMNS), 2 if columns.size >= 1000 else 1)
-    return np.array_split(columns, n_parts) if columns.size else []
-
-
-def _slices(columns: np.ndarray) -> list[np.ndarray]:
-    """Columns a few at a time, so that what is made on the way stays small."""
-    return [columns[first : first + SLICE] for first in range(0, columns.size, SLICE)]
-
-
-def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values, rising, and the normal quantile of each one's middle rank."""
-    observed = ~np.isnan(values)
-    if not observed.any():
-        return np.zeros(1), np.zeros(1)
-    distinct, where = np.unique(values[observed], return_inverse=True)
-    share = np.bincount(where, weight[observed])
-    return distinct, ndtri((np.cumsum(share) - share / 2) / share.sum())
-
-
 def _small_range(values: np.ndarray) -> bool:
     """Whether whole numbers lie close enough together to be looked up in a table."""
     return (
@@ -482,7 +253,7 @@ def _distinct(values: np.ndarray) -> np.ndarray:
     return (np.flatnonzero(np.bincount(values.astype(np.int64) - least)) + least).astype(values.dtype)
 
 
-def _find(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, bool]:
+def find_codes(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, bool]:
     """The code of each value, the number of categories where it is missing or none of them."""
     if categories.size == 0:
         return np.zeros(values.size, np.intp), bool(np.any(~missing))
@@ -498,3 +269,8 @@ def _find(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tu
     codes = np.minimum(np.searchsorted(categories, values), categories.size - 1)
     strange = categories[codes] != values
     return np.where(strange | missing, categories.size, codes), bool(np.any(strange & ~missing))
+
+
+def slices(columns: np.ndarray) -> list[np.ndarray]:
+    """Columns a few at a time, so that what is made on the way stays small."""
+    return [columns[first : first + SLICE] for first in range(0, columns.size, SLICE)]

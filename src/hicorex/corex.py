@@ -7,19 +7,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.archive import storable
 from hicorex.checkpoint import Notes, noting
-from hicorex.columns import Columns, Schema
 from hicorex.data import Data, Part
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
 from hicorex.evidence import Rung, gather, marginal_surprisals
-from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
+from hicorex.intake import take_in, weighted
 from hicorex.layer import (
     State,
     add_scores,
@@ -37,6 +35,7 @@ from hicorex.marginals.base import Questions
 from hicorex.progress import Progress
 from hicorex.significance import LEVEL, link_probabilities
 from hicorex.sizing import Search, Sizing, choose_size
+from hicorex.spool import Spool, SpooledTable
 from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
@@ -194,32 +193,24 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self
         """
         with noting(checkpoint, self._decisive()) as notes:
-            self._fit(X, sample_weight, notes.within("layer1"), self._progress())
+            table, weight = weighted(take_in(X), sample_weight)
+            self._fit(table, weight, notes.within("layer1"), self._progress())
+            self._remember(X, sample_weight)
         return self
 
-    def _fit(self, X: Any, sample_weight: Any, notes: Notes, progress: Progress) -> tuple[Data, View]:
+    def _fit(self, table: Any, weight: np.ndarray | None, notes: Notes, progress: Progress) -> tuple[Data, View]:
         """Learn the factors; return the samples as they were read, and how the layer looks at them."""
-        table = Columns(X)
-        validate_data(self, X, skip_check_array=True)
-        weight = _check_sample_weight(
-            sample_weight, np.empty((table.shape[0], 0)), dtype=float, ensure_non_negative=True
-        )
-        if np.count_nonzero(weight) < 2:
-            raise HicorexError("sample_weight leaves fewer than two samples; give at least two a positive weight.")
-        if not 1e-30 < weight.sum() < 1e30:
-            raise HicorexError(f"sample_weight sums to {weight.sum():.2g}; scale it to about the number of samples.")
-        if not weight.all():
-            table, weight = Columns(_safe_indexing(X, np.flatnonzero(weight))), weight[weight > 0]
-        self._schema = Schema(table, self.marginals, weight)
-        data, _ = self._schema.encode(table, weight)
-        if notes.kept:
-            notes.check("data", self._schema.fingerprint(table, data, weight))
-        seed = self._seed(notes.recall("random_state"))
-        notes.check("random_state", seed.entropy)
-        for name in ("sizing_", "histories_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        done = notes.recall("fitted")
+        validate_data(self, table.head, skip_check_array=True)
         with LocalEngine(self.n_jobs) as engine:
+            self._schema = table.learn(self.marginals, weight, engine)
+            data = table.encode(self._schema, weight, engine)
+            if notes.kept:
+                notes.check("data", self._schema.fingerprint(table.names, data, engine))
+            seed = self._seed(notes.recall("random_state"))
+            notes.check("random_state", seed.entropy)
+            for name in ("sizing_", "histories_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
+            done = notes.recall("fitted")
             if done is None:
                 seen = self._learn(data, engine, seed, notes, progress)
                 self._conclude(gather(data, [Rung(seen)], engine, name=table.name))
@@ -227,7 +218,6 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             else:
                 self.__dict__.update(done)
                 seen = view(self._state, self._links, data, engine)
-        self._remember(X, sample_weight)
         if done is None:
             fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
             notes.conclude("fitted", fitted, instead_of=("sizes", "run"))
@@ -358,7 +348,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         relabel = harden if hard else None
         return view(self._state, self._links, data, engine, self._joints[hard], relabel)
 
-    def _label_table(self, data: Data, engine) -> np.ndarray:
+    def _label_table(self, data: Data, engine) -> Any:
         """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""
         state, blocks, weights = self._state, data.blocks, block_weights(self._state, data, engine)
 
@@ -366,12 +356,13 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             labels, _ = label_tile(state, blocks, weights, part.tile(blocks, rows))
             return labels.argmax(axis=0).astype(np.int8).T
 
-        return np.concatenate(list(engine.tiles(of_tile, data.parts)))
+        tiles = engine.tiles(of_tile, data.parts)
+        return SpooledTable(tiles) if isinstance(data.parts, Spool) else np.concatenate(list(tiles))
 
-    def _encode(self, X: Any, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
-        table = Columns(X, least_samples=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        data, unseen = self._schema.encode(table, weight, dtype)
+    def _encode(self, X: Any, engine: Any, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
+        table = take_in(X, least_samples=1)
+        validate_data(self, table.head, reset=False, skip_check_array=True)
+        data, unseen = table.encode_new(self._schema, weight, dtype, engine)
         if unseen and not self._inner:
             warnings.warn(
                 f"Categories that the fit has not seen count as missing, in column {', '.join(unseen[:5])}"
@@ -383,13 +374,11 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _map(self, X: Any, function) -> tuple[np.ndarray, ...]:
         """The arrays that function(state, data, engine) gives for batches of samples, put together."""
         check_is_fitted(self)
-        n_samples, n_columns = Columns(X, least_samples=1).shape
-        height = max(1, BATCH_CELLS // n_columns)
-        parts = []
         with LocalEngine(self.n_jobs) as engine:
-            for first in range(0, n_samples, height):
-                rows = X if n_samples <= height else _safe_indexing(X, np.arange(first, min(first + height, n_samples)))
-                parts.append(function(self._state, self._encode(rows), engine))
+            parts = [
+                function(self._state, self._encode(rows, engine), engine)
+                for rows in take_in(X, least_samples=1).batches(BATCH_CELLS)
+            ]
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 

@@ -1,5 +1,6 @@
 """A table as blocks of marginals over weighted samples, which come in parts."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -162,3 +163,12 @@ def totals_of(blocks: list, part: Part, rows: slice) -> tuple[np.ndarray, list]:
     weight = part.weight[rows].astype(float)
     tiles = part.tile(blocks, rows)
     return weight.sum(), [block.sum_columns(tile, weight) for block, tile in zip(blocks, tiles, strict=True)]
+
+
+def digest_of(part: Part) -> bytes:
+    """What tells some samples from any others."""
+    digest = hashlib.sha256(np.ascontiguousarray(part.weight).data)
+    for samples in part.samples:
+        for array in samples:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()

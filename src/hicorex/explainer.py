@@ -19,6 +19,7 @@ from hicorex.evidence import Evidence, Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.graph import names_of
+from hicorex.intake import InMemory, take_in
 from hicorex.layer import run_pass, used_only
 from hicorex.permutation import Significance, compare_with_chance
 from hicorex.progress import Lines, Progress
@@ -152,8 +153,8 @@ class Explainer(TransformerMixin, BaseEstimator):
         rows = []
         entropy = self._seed().entropy
         for k, layer in enumerate(self._stack, start=1):
-            data = layer._encode(samples, weight, dtype=None)
             with LocalEngine(self.n_jobs) as engine:
+                data = layer._encode(samples, engine, weight, dtype=None)
                 again = used_only(run_pass(layer._state, data, engine).log_z)
                 if data.n_samples != layer.bounds_.n_samples or not np.allclose(again, layer.tcs_, 1e-3, 1e-3):
                     raise HicorexError(
@@ -250,13 +251,13 @@ class Explainer(TransformerMixin, BaseEstimator):
         stack = self._stack
         rungs: list[Rung] = []
         with LocalEngine(self.n_jobs) as engine:
-            first = data = stack[0]._encode(X, weight)
+            first = data = stack[0]._encode(X, engine, weight)
             for layer, above in zip_longest(stack, stack[1:]):
                 feeding = None if above is None else layer._view(data, engine, hard=True)
                 read = layer._schema.encode_labels if rungs else None
                 rungs.append(Rung(layer._view(data, engine, hard=False), feeding, read))
                 if above is not None:
-                    data = above._encode(layer._label_table(data, engine), weight)
+                    data = above._encode(layer._label_table(data, engine), engine, weight)
             return gather(first, rungs, engine, stack[0]._surprisals, depth, self._column_name)
 
     def _expected(self) -> dict[str, str]:
@@ -290,18 +291,19 @@ class Explainer(TransformerMixin, BaseEstimator):
         """Keep a reference to the samples of the fit, which files do not get."""
         self.__dict__.pop("_reading", None)  # of another file
         self._training: tuple[Any, np.ndarray | None] = (X, None)
-        if sample_weight is not None:
+        if sample_weight is not None and isinstance(take_in(X), InMemory):
             weight = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(X))
             used = weight > 0
             self._training = (X if used.all() else _safe_indexing(X, np.flatnonzero(used)), weight[used])
 
     def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
-        """Samples to fit again, and their weights."""
-        if X is not None:
-            return X, None
-        if getattr(self, "_training", None) is None:
+        """Samples in memory to fit again, and their weights."""
+        if X is None and getattr(self, "_training", None) is None:
             raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
-        return self._training
+        samples = self._training if X is None else (X, None)
+        if not isinstance(take_in(samples[0]), InMemory):
+            raise HicorexError("This needs samples in memory; read some of the table's rows, and pass them as X.")
+        return samples
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -19,6 +19,7 @@ from hicorex.engine import LocalEngine
 from hicorex.evidence import Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
+from hicorex.intake import take_in, weighted
 from hicorex.progress import Progress
 
 # Parameters that mean the same in every layer.
@@ -125,13 +126,13 @@ class HierarchicalCorex(Explainer):
 
     def _fit(self, X: Any, sample_weight: Any, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()
-        validate_data(self, X, skip_check_array=True)
+        table, weight = weighted(take_in(X), sample_weight)
+        validate_data(self, table.head, skip_check_array=True)
         rng = None if self.random_state is None else check_random_state(self.random_state)
         layers: list[Corex] = []
         stop_reason = "as many layers as asked for"
         read: list[Data] = []
         rungs: list[Rung] = []
-        table, weight = X, sample_weight
         for size, n_states in zip(sizes, states, strict=True):
             layer = self._layer(size, n_states, rng, inner=bool(layers))
             progress.layer(len(layers) + 1)
@@ -144,7 +145,7 @@ class HierarchicalCorex(Explainer):
             with LocalEngine(self.n_jobs) as engine:
                 if layers:
                     rungs[-1] = rungs[-1]._replace(feeding=layers[-1]._feed(read[-1], engine))
-                table, weight = layer._label_table(data, engine), data.weight
+                table = take_in(layer._label_table(data, engine))
             rungs.append(Rung(seen, read=layer._schema.encode_labels if layers else None))
             layers.append(layer)
             read.append(data)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hicorex.bounds import Bounds, bounds_of
-from hicorex.columns import Columns, Schema
+from hicorex.columns import Columns
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
@@ -18,6 +18,7 @@ from hicorex.information import frequencies
 from hicorex.layer import State, run_pass, update
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import Questions
+from hicorex.schema import Schema
 from hicorex.structure import RULES
 
 # How far probabilities may be from a sum of one.
@@ -64,7 +65,7 @@ def representation_bounds(
     table = Columns(X)
     labels = _check_posteriors(posteriors, table.shape[0])
     weight = np.ones(table.shape[0])
-    data, _ = Schema(table, marginals, weight).encode(table, weight, np.float64)
+    data, _ = Schema.of(table, marginals, weight).encode(table, weight, np.float64)
     with LocalEngine(n_jobs) as engine:
         if cv is None:
             state, links = _structure(data, labels, engine)

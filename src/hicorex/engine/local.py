@@ -56,8 +56,8 @@ class LocalEngine:
         """function(part, rows) for each tile of each part, in order, or for one of ``step``, or for finer ones."""
 
         def pairs() -> Iterator[tuple[Any, slice]]:
-            for at, own in some_tiles(len(parts), step):
-                part = parts[at]
+            chosen = list(some_tiles(len(parts), step))
+            for part, (_, own) in zip(_fetch(parts, [at for at, _ in chosen]), chosen, strict=True):
                 yield from ((part, rows) for rows in part.tiles(finer)[own])
 
         return self.map(lambda pair: function(*pair), pairs())
@@ -68,7 +68,22 @@ class LocalEngine:
 
     def each(self, function: Callable, parts: Sequence) -> Iterator[Any]:
         """function(part) for each part, in order."""
-        return self.map(function, parts)
+        return self.map(function, _fetch(parts, range(len(parts))))
+
+
+def _fetch(parts: Sequence, chosen: Iterable[int]) -> Iterator[Any]:
+    """Some of the parts, each read from wherever it is while those before are in use."""
+    if isinstance(parts, list):
+        yield from (parts[at] for at in chosen)
+        return
+    with ThreadPoolExecutor(1) as reader:
+        waiting: deque = deque()
+        for at in chosen:
+            waiting.append(reader.submit(parts.__getitem__, at))
+            if len(waiting) > 1:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 @cache

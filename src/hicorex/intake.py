@@ -1,0 +1,166 @@
+"""How the samples of a fit come in: from tables in memory, or on disk."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight
+
+from hicorex.columns import Columns
+from hicorex.data import Data, Part, row_slices, tile_height, totals_of
+from hicorex.engine.reduction import ARITY, add_up
+from hicorex.exceptions import HicorexError
+from hicorex.schema import Schema, precision, resolve_kinds
+from hicorex.sources import Source, source_of
+from hicorex.spool import Spool
+from hicorex.survey import Surveyor
+
+
+class InMemory:
+    """A table in memory.
+
+    shape, names : of the table
+    head : something that scikit-learn knows the number and the names of columns from
+    """
+
+    def __init__(self, X: Any, least_samples: int = 2):
+        self._columns = Columns(X, least_samples)
+        self.head = X
+        self.shape, self.names, self.name = self._columns.shape, self._columns.names, self._columns.name
+
+    def take(self, rows: np.ndarray) -> "InMemory":
+        """Some of the samples."""
+        return InMemory(_safe_indexing(self.head, rows))
+
+    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
+        """How the columns are read."""
+        return Schema.of(self._columns, marginals, np.ones(self.shape[0]) if weight is None else weight)
+
+    def encode(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
+        """The samples of a fit."""
+        return schema.encode(self._columns, weight)[0]
+
+    def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
+        """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
+        return schema.encode(self._columns, weight, dtype)
+
+    def batches(self, cells: int) -> Iterator[Any]:
+        """The samples in memory, at most so many cells at a time."""
+        rows = _batches(self.shape, cells)
+        for own in rows:
+            yield self.head if len(rows) == 1 else _safe_indexing(self.head, np.arange(own.start, own.stop))
+
+
+class OnDisk:
+    """A table on disk, of which a few parts are in memory at any time.
+
+    If all samples fit into scikit-learn's ``working_memory``, they are kept there; otherwise on disk, in the form in
+    which a pass needs them.
+    """
+
+    def __init__(self, source: Source, least_samples: int = 2):
+        self._source = source
+        self.head = source.read(0, min(2, source.shape[0]))
+        some = Columns(self.head, least_samples)
+        self.shape, self.names, self.name = source.shape, some.names, some.name
+        self._height = tile_height(self.shape[1])
+        self._rows = row_slices(self.shape[0], ARITY * self._height)
+
+    def take(self, rows: np.ndarray) -> "OnDisk":
+        """Some of the samples, in their order."""
+        return OnDisk(_Chosen(self._source, rows))
+
+    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
+        """How the columns are read."""
+        kinds = resolve_kinds(Columns(self.head), marginals)
+        surveyor = Surveyor(kinds, self.shape[0], self.name)
+
+        def look(rows: slice):
+            return surveyor.look(self._read(rows), _part_of(weight, rows), rows.start)
+
+        return Schema(kinds, surveyor.merged(engine.map(look, self._rows)), marginals, self.name)
+
+    def encode(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
+        """The samples of a fit."""
+        return self._encode(schema, schema.gaps, weight, precision(self.shape), engine)[0]
+
+    def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
+        """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
+        anywhere = np.ones(self.shape[1], bool)
+        return self._encode(schema, anywhere, weight, dtype or precision(self.shape), engine)
+
+    def batches(self, cells: int) -> Iterator[Any]:
+        """The samples in memory, at most so many cells at a time."""
+        for rows in _batches(self.shape, cells):
+            yield self._source.read(rows.start, rows.stop)
+
+    def _encode(
+        self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
+    ) -> tuple[Data, list[str]]:
+        """The samples, of which the columns ``gaps`` may lack values, and columns with unseen categories."""
+        blocks = schema.blocks(gaps, dtype)
+
+        def of_rows(rows: slice) -> tuple[Part, Any, list[str]]:
+            samples, unseen = schema.samples(self._read(rows), gaps, dtype)
+            part = Part(samples, _part_of(weight, rows).astype(dtype), rows.start, self._height)
+            return part, add_up(totals_of(blocks, part, tile) for tile in part.tiles()), unseen
+
+        memory = 2**20 * get_config()["working_memory"]
+        parts: Any = [] if self.shape[0] * schema.row_bytes(gaps, dtype) <= memory else Spool()
+        sums, unseen = [], dict[str, None]()
+        for part, own, new in engine.map(of_rows, self._rows):
+            parts.append(part)
+            sums.append(own)
+            unseen |= dict.fromkeys(new)
+        data = Data.with_totals(blocks, schema.parts, parts, self.shape[0], self._height, add_up(sums))
+        return data, list(unseen)
+
+    def _read(self, rows: slice) -> Columns:
+        return Columns(self._source.read(rows.start, rows.stop), least_samples=1)
+
+
+class _Chosen(Source):
+    """Some of the rows of a table, rising."""
+
+    def __init__(self, source: Source, rows: np.ndarray):
+        self._source, self._rows = source, rows
+        self.names, self.shape = source.names, (rows.size, source.shape[1])
+
+    def read(self, first: int, stop: int) -> Any:
+        """Rows ``first`` to ``stop - 1`` of those chosen."""
+        own = self._rows[first:stop]
+        start, end = (int(own[0]), int(own[-1]) + 1) if own.size else (0, 0)
+        table = self._source.read(start, end)
+        return table[own - start] if isinstance(table, np.ndarray) else table.take(own - start)
+
+    def n_bytes(self) -> int:
+        """About the size of these rows in memory."""
+        return self._source.n_bytes() * self.shape[0] // self._source.shape[0]
+
+
+def take_in(X: Any, least_samples: int = 2) -> InMemory | OnDisk:
+    """The table that X stands for, of at least so many samples."""
+    source = X if isinstance(X, Source) else source_of(X)
+    return InMemory(X, least_samples) if source is None else OnDisk(source, least_samples)
+
+
+def weighted(table: InMemory | OnDisk, sample_weight: Any) -> tuple[InMemory | OnDisk, np.ndarray | None]:
+    """The samples that have a weight, and what it is, None for one each."""
+    if sample_weight is None:
+        return table, None
+    weight = _check_sample_weight(sample_weight, np.empty((table.shape[0], 0)), dtype=float, ensure_non_negative=True)
+    if np.count_nonzero(weight) < 2:
+        raise HicorexError("sample_weight leaves fewer than two samples; give at least two a positive weight.")
+    if not 1e-30 < weight.sum() < 1e30:
+        raise HicorexError(f"sample_weight sums to {weight.sum():.2g}; scale it to about the number of samples.")
+    return (table, weight) if weight.all() else (table.take(np.flatnonzero(weight)), weight[weight > 0])
+
+
+def _batches(shape: tuple[int, int], cells: int) -> list[slice]:
+    return row_slices(shape[0], max(1, cells // shape[1]))
+
+
+def _part_of(weight: np.ndarray | None, rows: slice) -> np.ndarray:
+    return np.ones(rows.stop - rows.start) if weight is None else weight[rows]
