@@ -4,11 +4,10 @@ from time import perf_counter, sleep
 
 import numpy as np
 
-from hicorex.columns import Columns
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
 from hicorex.engine import LocalEngine
+from hicorex.intake import take_in
 from hicorex.layer import first_state, run_pass, update
-from hicorex.schema import Schema
 from hicorex.structure import RULES
 
 ROUNDS = 4
@@ -45,9 +44,9 @@ def products(n_samples, n_columns, n_factors, n_features):
 
 def times(X, n_factors, n_features, structure) -> tuple[float, float]:
     """Seconds of the products and of an iteration."""
-    table = Columns(X)
-    weight = np.ones(len(X))
-    data, _ = Schema.of(table, "auto", weight).encode(table, weight, np.float32)
+    table = take_in(X)
+    with LocalEngine() as engine:
+        data = table.encode(table.learn("auto", None, engine), None, engine)
     rule = RULES[structure]
     floor = products(*X.shape, n_factors, n_features)
     with LocalEngine() as engine:

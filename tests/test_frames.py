@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 
 from hicorex import HicorexError
 from hicorex.columns import Columns
-from hicorex.schema import Schema
+from hicorex.engine import LocalEngine
+from hicorex.intake import take_in
 
 LEVELS = ["zebra", "ape", "unused", "cat", "äffin"]
 TEXTS = ["cat", None, "ape", "zebra", "ape", "äffin", None, "cat"]
@@ -46,9 +47,9 @@ MAKERS = {
 
 
 def learned(frame, new=None, marginals="auto"):
-    table = Columns(frame)
-    schema = Schema.of(table, marginals, np.ones(table.shape[0]))
-    data, unseen = schema.encode(Columns(frame if new is None else new))
+    with LocalEngine(1) as engine:
+        schema = take_in(frame).learn(marginals, None, engine)
+        data, unseen = take_in(frame if new is None else new).encode_new(schema, None, None, engine)
     return schema, data.parts[0].samples[0], unseen
 
 

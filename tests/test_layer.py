@@ -9,17 +9,21 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hicorex import Corex, layer
-from hicorex.columns import Columns
 from hicorex.datasets import make_independent_clusters, make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
+from hicorex.intake import take_in
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
-from hicorex.schema import Schema
 from hicorex.starts import Seed
 from hicorex.structure import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
+
+
+def encoded(X, marginals, dtype):
+    with LocalEngine(1) as engine:
+        return take_in(X).encode_new(take_in(X).learn(marginals, None, engine), None, dtype, engine)[0]
 
 
 class Fixed(Tree):
@@ -83,8 +87,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(rng.integers(2, 5), size=(rng.integers(50, 300), rng.integers(2, 8)))
     X[:, 0] = X[:, 1] ^ (rng.random(len(X)) < 0.1)
-    weight = np.ones(len(X))
-    data, _ = Schema.of(Columns(X), "categorical", weight).encode(Columns(X), weight, np.float32)
+    data = encoded(X, "categorical", np.float32)
     with LocalEngine(1) as engine, pytest.MonkeyPatch.context() as patch:
         for module in (layer, categorical, gaussian):
             patch.setattr(module, "PRIOR_SAMPLES", 1e-9)
@@ -103,8 +106,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
 
 def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
     X, _ = make_latent_tree(300, 12, 2, random_state=0)
-    weight = np.ones(len(X))
-    data, _ = Schema.of(Columns(X), "auto", weight).encode(Columns(X), weight, np.float64)
+    data = encoded(X, "auto", np.float64)
     rng = np.random.default_rng(0)
     with LocalEngine(1) as engine:
         state = layer.first_state(data, 2, 2, engine, rng, [rng])

@@ -9,13 +9,12 @@ from conftest import mixed_table
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import rel_entr
 
-from hicorex.columns import Columns
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import explain, links_of, view
 from hicorex.evidence import Rung, gather
+from hicorex.intake import take_in
 from hicorex.layer import first_state, harden, run_pass, update
 from hicorex.marginals import Gaussian
-from hicorex.schema import Schema
 from hicorex.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
 
 N_FACTORS = 3
@@ -28,8 +27,9 @@ class Case:
         rng = np.random.default_rng(seed)
         table, kinds = mixed_table(rng, missing=missing)
         self.weight = rng.integers(1, 4, len(table)).astype(float) if weighted else np.ones(len(table))
-        schema = Schema.of(Columns(table), kinds, self.weight)
-        self.data, _ = schema.encode(Columns(table), self.weight, dtype)
+        with LocalEngine(1) as engine:
+            schema = take_in(table).learn(kinds, self.weight, engine)
+            self.data, _ = take_in(table).encode_new(schema, self.weight, dtype, engine)
         self.rule = RULES[structure]
         self.columns = [None] * table.shape[1]
         for b, (block, columns) in enumerate(zip(self.data.blocks, self.data.columns, strict=True)):

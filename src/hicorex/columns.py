@@ -71,7 +71,9 @@ class Columns:
         """Some consecutive samples."""
         some = copy.copy(self)
         if self._array is not None:
-            some._array = self._array[rows]
+            part = self._array[rows]
+            # Whole numbers are looked at column by column.
+            some._array = np.asfortranarray(part) if part.dtype.kind in "iub" else part
             some.shape = some._array.shape
         else:
             some._frame = self._frame[rows]
@@ -94,7 +96,9 @@ class Columns:
     def numbers(self, indices: np.ndarray) -> np.ndarray:
         """Columns as a new float64 array (n_samples, len(indices)), NaN where missing."""
         if self._array is not None and self._array.dtype.kind in "fiub":
-            numbers = np.array(self._array[:, indices], dtype=float, order="C")
+            neighbours = indices.size and indices[-1] - indices[0] + 1 == indices.size
+            own = slice(indices[0], indices[-1] + 1) if neighbours else indices
+            numbers = np.array(self._array[:, own], dtype=float, order="C")
         else:
             numbers = np.empty((self.shape[0], len(indices)))
             for at, i in enumerate(indices):
@@ -104,7 +108,9 @@ class Columns:
                         f'Column {self.name(i)} holds text: it needs marginals "categorical", or numbers instead.'
                     )
                 numbers[:, at] = np.where(missing, np.nan, values)
-        if np.isinf(numbers).any():
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(numbers.sum())  # a quick look, since that may well be NaN
+        if not finite and np.isinf(numbers).any():
             self._refuse_infinity(indices[np.isinf(numbers).any(axis=0).argmax()])
         return numbers
 
@@ -235,22 +241,22 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ == "NAType" or (isinstance(value, float | np.floating) and value != value)
 
 
-def _small_range(values: np.ndarray) -> bool:
-    """Whether whole numbers lie close enough together to be looked up in a table."""
-    return (
-        values.dtype.kind in "iu"
-        and values.size > 0
-        and int(values.max()) < 2**62
-        and int(values.max()) - int(values.min()) < 2**16
-    )
+def _range(values: np.ndarray) -> tuple[int, int] | None:
+    """The least and the largest of whole numbers that lie close enough together to be looked up in a table."""
+    if values.dtype.kind not in "iub" or not values.size:
+        return None
+    low, high = int(values.min()), int(values.max())
+    return (low, high) if high < 2**62 and high - low < 2**16 else None
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
     """The distinct values, rising."""
-    if not _small_range(values):
+    found = _range(values)
+    if found is None:
         return np.unique(values)
-    least = int(values.min())
-    return (np.flatnonzero(np.bincount(values.astype(np.int64) - least)) + least).astype(values.dtype)
+    occurs = np.zeros(found[1] - found[0] + 1, bool)
+    occurs[_places(values, found[0])] = True
+    return (np.flatnonzero(occurs) + found[0]).astype(values.dtype)
 
 
 def find_codes(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -259,16 +265,33 @@ def find_codes(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) 
         return np.zeros(values.size, np.intp), bool(np.any(~missing))
     if (values.dtype.kind in "US") != (categories.dtype.kind in "US"):
         return np.full(values.size, categories.size), bool(np.any(~missing))
-    if _small_range(values) and _small_range(categories):
-        low, high = int(categories[0]), int(categories[-1])
-        table = np.full(high - low + 1, categories.size)
-        table[categories.astype(np.int64) - low] = np.arange(categories.size)
-        inside = (values >= low) & (values <= high)
-        codes = np.where(inside, table[np.where(inside, values.astype(np.int64) - low, 0)], categories.size)
-        return np.where(missing, categories.size, codes), bool(np.any((codes == categories.size) & ~missing))
+    own, known = _range(values), _range(categories)
+    if own is not None and known is not None:
+        low, high = min(own[0], known[0]), max(own[1], known[1])
+        if high - low < 2**20:
+            table = np.full(high - low + 1, categories.size, np.min_scalar_type(categories.size))
+            table[_places(categories, low)] = np.arange(categories.size)
+            codes = table[_places(values, low)]
+            return _without(codes, missing, categories.size, codes == categories.size)
     codes = np.minimum(np.searchsorted(categories, values), categories.size - 1)
     strange = categories[codes] != values
-    return np.where(strange | missing, categories.size, codes), bool(np.any(strange & ~missing))
+    codes[strange] = categories.size
+    return _without(codes, missing, categories.size, strange)
+
+
+def _places(values: np.ndarray, low: int) -> np.ndarray:
+    """Whole numbers from low on as indices."""
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
+    return values if low == 0 and values.dtype.kind == "u" else values.astype(np.int64) - low
+
+
+def _without(codes: np.ndarray, missing: np.ndarray, gap: int, strange: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Codes with that of missing values where these are, and whether anything else is strange."""
+    if missing.any():
+        codes[missing] = gap
+        strange = strange & ~missing
+    return codes, bool(strange.any())
 
 
 def slices(columns: np.ndarray) -> list[np.ndarray]:

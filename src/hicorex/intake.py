@@ -1,4 +1,4 @@
-"""How the samples of a fit come in: from tables in memory, or on disk."""
+"""How samples come in: from tables in memory or on disk, part by part."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,14 +15,14 @@ from hicorex.exceptions import HicorexError
 from hicorex.schema import Schema, precision, resolve_kinds
 from hicorex.sources import Source, source_of
 from hicorex.spool import Spool
-from hicorex.survey import Surveyor
+from hicorex.survey import Survey, Surveyor
 
 
 class InMemory:
     """A table in memory.
 
-    shape, names : of the table
-    head : something that scikit-learn knows the number and the names of columns from
+    shape, names : of the table; ``name`` says how messages call a column
+    head : something from which scikit-learn knows the number and the names of the columns
     """
 
     def __init__(self, X: Any, least_samples: int = 2):
@@ -34,26 +34,61 @@ class InMemory:
         """Some of the samples."""
         return InMemory(_safe_indexing(self.head, rows))
 
+    def batches(self, cells: int) -> Iterator[Any]:
+        """The samples in memory, at most so many cells at a time."""
+        all_rows = _batches(self.shape, cells)
+        for rows in all_rows:
+            yield self.head if len(all_rows) == 1 else _safe_indexing(self.head, np.arange(rows.start, rows.stop))
+
     def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
-        """How the columns are read."""
-        return Schema.of(self._columns, marginals, np.ones(self.shape[0]) if weight is None else weight)
+        """How the columns are read, of samples with these weights (n_samples,)."""
+        kinds = resolve_kinds(self._columns, marginals)
+        surveyor = Surveyor(kinds, self.shape[0], self.name)
+
+        def look(rows: slice) -> Survey:
+            return surveyor.look(self._read(rows), _part_of(weight, rows), rows.start)
+
+        return Schema(kinds, surveyor.merged(engine.map(look, self._rows())), marginals, self.name)
 
     def encode(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
-        """The samples of a fit."""
-        return schema.encode(self._columns, weight)[0]
+        """The samples of the fit for which the schema was learned."""
+        return self._encode(schema, schema.gaps, weight, precision(self.shape), engine)[0]
 
     def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
         """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
         return schema.encode(self._columns, weight, dtype)
 
-    def batches(self, cells: int) -> Iterator[Any]:
-        """The samples in memory, at most so many cells at a time."""
-        rows = _batches(self.shape, cells)
-        for own in rows:
-            yield self.head if len(rows) == 1 else _safe_indexing(self.head, np.arange(own.start, own.stop))
+    def _encode(
+        self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
+    ) -> tuple[Data, list[str]]:
+        """The samples, of which the columns ``gaps`` may lack values, and columns with unseen categories."""
+        blocks, height = schema.blocks(gaps, dtype), tile_height(self.shape[1])
+
+        def of_rows(rows: slice) -> tuple[Part, Any, list[str]]:
+            samples, unseen = schema.samples(self._read(rows), gaps, dtype)
+            part = Part(samples, _part_of(weight, rows).astype(dtype), rows.start, height)
+            return part, add_up(totals_of(blocks, part, tile) for tile in part.tiles()), unseen
+
+        parts = self._store(self.shape[0] * schema.row_bytes(gaps, dtype))
+        sums, unseen = [], dict[str, None]()
+        for part, own, new in engine.map(of_rows, self._rows()):
+            parts.append(part)
+            sums.append(own)
+            unseen |= dict.fromkeys(new)
+        return Data.with_totals(blocks, schema.parts, parts, self.shape[0], height, add_up(sums)), list(unseen)
+
+    def _rows(self) -> list[slice]:
+        return row_slices(self.shape[0], ARITY * tile_height(self.shape[1]))
+
+    def _read(self, rows: slice) -> Columns:
+        return self._columns.cut(rows)
+
+    def _store(self, size: int) -> Any:
+        """Where parts of so many bytes together are kept."""
+        return []
 
 
-class OnDisk:
+class OnDisk(InMemory):
     """A table on disk, of which a few parts are in memory at any time.
 
     If all samples fit into scikit-learn's ``working_memory``, they are kept there; otherwise on disk, in the form in
@@ -61,64 +96,28 @@ class OnDisk:
     """
 
     def __init__(self, source: Source, least_samples: int = 2):
-        self._source = source
-        self.head = source.read(0, min(2, source.shape[0]))
-        some = Columns(self.head, least_samples)
-        self.shape, self.names, self.name = source.shape, some.names, some.name
-        self._height = tile_height(self.shape[1])
-        self._rows = row_slices(self.shape[0], ARITY * self._height)
+        super().__init__(source.read(0, min(2, source.shape[0])), least_samples)
+        self._source, self.shape = source, source.shape
 
     def take(self, rows: np.ndarray) -> "OnDisk":
         """Some of the samples, in their order."""
         return OnDisk(_Chosen(self._source, rows))
-
-    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
-        """How the columns are read."""
-        kinds = resolve_kinds(Columns(self.head), marginals)
-        surveyor = Surveyor(kinds, self.shape[0], self.name)
-
-        def look(rows: slice):
-            return surveyor.look(self._read(rows), _part_of(weight, rows), rows.start)
-
-        return Schema(kinds, surveyor.merged(engine.map(look, self._rows)), marginals, self.name)
-
-    def encode(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
-        """The samples of a fit."""
-        return self._encode(schema, schema.gaps, weight, precision(self.shape), engine)[0]
-
-    def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
-        """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
-        anywhere = np.ones(self.shape[1], bool)
-        return self._encode(schema, anywhere, weight, dtype or precision(self.shape), engine)
 
     def batches(self, cells: int) -> Iterator[Any]:
         """The samples in memory, at most so many cells at a time."""
         for rows in _batches(self.shape, cells):
             yield self._source.read(rows.start, rows.stop)
 
-    def _encode(
-        self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
-    ) -> tuple[Data, list[str]]:
-        """The samples, of which the columns ``gaps`` may lack values, and columns with unseen categories."""
-        blocks = schema.blocks(gaps, dtype)
-
-        def of_rows(rows: slice) -> tuple[Part, Any, list[str]]:
-            samples, unseen = schema.samples(self._read(rows), gaps, dtype)
-            part = Part(samples, _part_of(weight, rows).astype(dtype), rows.start, self._height)
-            return part, add_up(totals_of(blocks, part, tile) for tile in part.tiles()), unseen
-
-        memory = 2**20 * get_config()["working_memory"]
-        parts: Any = [] if self.shape[0] * schema.row_bytes(gaps, dtype) <= memory else Spool()
-        sums, unseen = [], dict[str, None]()
-        for part, own, new in engine.map(of_rows, self._rows):
-            parts.append(part)
-            sums.append(own)
-            unseen |= dict.fromkeys(new)
-        data = Data.with_totals(blocks, schema.parts, parts, self.shape[0], self._height, add_up(sums))
-        return data, list(unseen)
+    def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
+        """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
+        anywhere = np.ones(self.shape[1], bool)  # may lack values: to know where would take one more reading
+        return self._encode(schema, anywhere, weight, dtype or precision(self.shape), engine)
 
     def _read(self, rows: slice) -> Columns:
         return Columns(self._source.read(rows.start, rows.stop), least_samples=1)
+
+    def _store(self, size: int) -> Any:
+        return [] if size <= 2**20 * get_config()["working_memory"] else Spool()
 
 
 class _Chosen(Source):
@@ -140,13 +139,13 @@ class _Chosen(Source):
         return self._source.n_bytes() * self.shape[0] // self._source.shape[0]
 
 
-def take_in(X: Any, least_samples: int = 2) -> InMemory | OnDisk:
+def take_in(X: Any, least_samples: int = 2) -> InMemory:
     """The table that X stands for, of at least so many samples."""
     source = X if isinstance(X, Source) else source_of(X)
     return InMemory(X, least_samples) if source is None else OnDisk(source, least_samples)
 
 
-def weighted(table: InMemory | OnDisk, sample_weight: Any) -> tuple[InMemory | OnDisk, np.ndarray | None]:
+def weighted(table: InMemory, sample_weight: Any) -> tuple[InMemory, np.ndarray | None]:
     """The samples that have a weight, and what it is, None for one each."""
     if sample_weight is None:
         return table, None

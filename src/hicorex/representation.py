@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from hicorex.bounds import Bounds, bounds_of
-from hicorex.columns import Columns
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
@@ -15,10 +14,10 @@ from hicorex.evidence import Evidence, Rung, gather, marginal_surprisals
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.information import frequencies
+from hicorex.intake import InMemory, take_in
 from hicorex.layer import State, run_pass, update
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import Questions
-from hicorex.schema import Schema
 from hicorex.structure import RULES
 
 # How far probabilities may be from a sum of one.
@@ -62,11 +61,11 @@ def representation_bounds(
     >>> bool(abs(bounds.lower / truth.total_correlation - 1) < 0.01)
     True
     """
-    table = Columns(X)
+    table = take_in(X)
     labels = _check_posteriors(posteriors, table.shape[0])
-    weight = np.ones(table.shape[0])
-    data, _ = Schema.of(table, marginals, weight).encode(table, weight, np.float64)
     with LocalEngine(n_jobs) as engine:
+        schema = table.learn(marginals, None, engine)
+        data, _ = table.encode_new(schema, None, np.float64, engine)
         if cv is None:
             state, links = _structure(data, labels, engine)
             seen = _view(state, links, data, labels, engine)
@@ -83,7 +82,7 @@ def representation_bounds(
 
 
 def _gather(
-    table: Columns, data: Data, seen: View, labels: np.ndarray, engine, surprisals: list | None = None
+    table: InMemory, data: Data, seen: View, labels: np.ndarray, engine, surprisals: list | None = None
 ) -> Evidence:
     evidence = gather(data, [Rung(seen)], engine, surprisals, name=table.name)
     # The labels are not the state's own, so that its log Z says nothing about them.

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from hicorex import kernels
 from hicorex.archive import storable
 from hicorex.columns import KINDS, Columns, find_codes, slices
-from hicorex.data import Data, digest_of, row_slices, tile_height
-from hicorex.engine.reduction import ARITY
+from hicorex.data import Data, digest_of
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.marginals import Categorical, Gaussian, categorical, gaussian
 from hicorex.marginals.base import Block
-from hicorex.survey import Scale, Survey, Surveyor, scale_of
+from hicorex.survey import Scale, Survey, scale_of
 
 # Blocks depend on the shape of the table alone, so that results do not depend on the threads.
 BLOCK_COLUMNS = 10000
@@ -73,15 +73,6 @@ class Schema:
         binary = np.array([self.categories[i].size == 2 and not self.gaps[i] for i in coded.tolist()], bool)
         self.parts = [*_chunks(numeric), *_chunks(coded[binary]), *_chunks(coded[~binary])]
 
-    @classmethod
-    def of(cls, table: Columns, marginals: Any, weight: np.ndarray) -> "Schema":
-        """How a table in memory is read, of samples with these weights."""
-        kinds = resolve_kinds(table, marginals)
-        surveyor = Surveyor(kinds, table.shape[0], table.name)
-        parts = row_slices(table.shape[0], ARITY * tile_height(table.shape[1]))
-        found = surveyor.merged(surveyor.look(table.cut(rows), weight[rows], rows.start) for rows in parts)
-        return cls(kinds, found, marginals, table.name)
-
     def _keep_scale(self, columns: np.ndarray, scale: Scale) -> None:
         spread = np.sqrt(scale.square / np.maximum(scale.total, 1e-300))
         varies = (scale.least < scale.most) & (spread > 0)
@@ -91,7 +82,7 @@ class Schema:
         self.informative[columns] = varies
 
     def encode(self, table: Columns, weight: np.ndarray | None = None, dtype: Any = None) -> tuple[Data, list[str]]:
-        """The table as blocks, and the names of columns in which unseen categories were met."""
+        """New samples as blocks, and the names of columns in which unseen categories were met."""
         dtype = dtype or precision(table.shape)
         weight = np.ones(table.shape[0], dtype) if weight is None else weight.astype(dtype)
         unseen: list[str] = []
@@ -203,14 +194,12 @@ class Schema:
             columns = part[own]
             numbers = table.numbers(columns)
             self._to_scores(numbers, columns)
-            observed = ~np.isnan(numbers)
-            with np.errstate(over="ignore"):
-                standard = (numbers / self.size[columns] - self.centre[columns]) / self.spread[columns]
-            standard[~(observed & self.informative[columns])] = 0
-            values[own] = np.clip(standard, -FARTHEST, FARTHEST).T
-            some = ~observed.all(axis=0) if gaps is None else gaps[columns]
+            scale = self.size[columns], self.centre[columns], self.spread[columns], self.informative[columns]
+            there = np.empty((own.size, table.shape[0]), bool)
+            kernels.gaussian.standardise(numbers, *scale, FARTHEST, values[own[0] : own[-1] + 1], there)
+            some = ~there.all(axis=1) if gaps is None else gaps[columns]
             lacking.append(own[some])
-            present.append(observed[:, some].T)
+            present.append(there[some])
         return np.concatenate(lacking), gaussian.Samples(values, np.concatenate(present))
 
     def _to_scores(self, numbers: np.ndarray, columns: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hicorex import kernels
 from hicorex.columns import Columns, slices
 from hicorex.exceptions import ColumnTypeError, HicorexError
 
@@ -133,15 +134,9 @@ class Surveyor:
 
 def scale_of(numbers: np.ndarray, weight: np.ndarray) -> Scale:
     """The scale of columns (T, c), NaN where missing, of samples with these weights (T,)."""
-    observed = ~np.isnan(numbers)
-    size = np.where(observed, np.abs(numbers), 0).max(axis=0, initial=0)
-    scaled = np.where(observed, numbers / _divisor(size), 0)
-    total = weight @ observed
-    centre = weight @ scaled / np.maximum(total, 1e-300)
-    away = np.where(observed, scaled - centre, 0)
-    least = np.where(observed, numbers, np.inf).min(axis=0, initial=np.inf)
-    most = np.where(observed, numbers, -np.inf).max(axis=0, initial=-np.inf)
-    return Scale(total, size, centre, weight @ (away * away), least, most)
+    found = Scale(*np.empty((6, numbers.shape[1])))
+    kernels.gaussian.scale(numbers, weight.astype(float), *found)
+    return found
 
 
 def merged_scale(a: Scale, b: Scale) -> Scale:

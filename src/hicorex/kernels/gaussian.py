@@ -194,3 +194,50 @@ def _add_density(node, own_mean, own_deviation, own_height, mean, precision, hei
 def _add_product(a, scale, b, out):
     for p in range(out.shape[0]):
         out[p] += scale * a[p] * b[p]
+
+
+@jit
+def scale(numbers, weight, total, size, centre, square, least, most):
+    """The scale of columns (T, c), NaN where missing, of samples with weights (T,), into (c,) each; see survey.Scale."""
+    n_rows, n = numbers.shape
+    total[:], size[:], centre[:], square[:], least[:], most[:] = 0, 0, 0, 0, np.inf, -np.inf
+    for row in range(n_rows):
+        for i in range(n):
+            x = numbers[row, i]
+            there = x == x
+            total[i] += weight[row] if there else 0.0
+            size[i] = max(size[i], abs(x) if there else 0.0)
+            least[i] = min(least[i], x if there else np.inf)
+            most[i] = max(most[i], x if there else -np.inf)
+    unit = np.empty(n)
+    for i in range(n):
+        unit[i] = 1 / size[i] if size[i] > 0 else 1.0
+    for row in range(n_rows):
+        for i in range(n):
+            x = numbers[row, i]
+            centre[i] += weight[row] * (x * unit[i]) if x == x else 0.0
+    for i in range(n):
+        centre[i] /= max(total[i], 1e-300)
+    for row in range(n_rows):
+        for i in range(n):
+            x = numbers[row, i]
+            away = x * unit[i] - centre[i]
+            square[i] += weight[row] * away * away if x == x else 0.0
+
+
+@jit
+def standardise(numbers, size, centre, spread, informative, farthest, values, present):
+    """(x / size - centre) / spread of columns (T, c) into values (c, T), at most so far from 0, and 0 where missing.
+
+    present (c, T) gets which are there.
+    """
+    n_rows, n = numbers.shape
+    step = 64  # rows whose lines of both arrays stay in the cache
+    for first in range(0, n_rows, step):
+        for i in range(n):
+            for row in range(first, min(first + step, n_rows)):
+                x = numbers[row, i]
+                there = x == x
+                z = min(max((x / size[i] - centre[i]) / spread[i], -farthest), farthest)
+                values[i, row] = z if there and informative[i] else 0.0
+                present[i, row] = there
