@@ -198,7 +198,7 @@ def _add_product(a, scale, b, out):
 
 @jit
 def scale(numbers, weight, total, size, centre, square, least, most):
-    """The scale of columns (T, c), NaN where missing, of samples with weights (T,), into (c,) each; see survey.Scale."""
+    """The scale of columns (T, c), NaN where missing, of samples with weights (T,), into (c,) each, as survey.Scale."""
     n_rows, n = numbers.shape
     total[:], size[:], centre[:], square[:], least[:], most[:] = 0, 0, 0, 0, np.inf, -np.inf
     for row in range(n_rows):
