@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 # Seconds between two looks at the workers while waiting.
 GLANCE = 1.0
+# Bytes of which the address of a new array is a multiple.
+ALIGNMENT = 16
 # Edges of chunks are moved in one step, however many pieces that makes.
 ONE_STEP = 10**12
 
@@ -61,7 +63,7 @@ class ClusterEngine(LocalEngine):
 
         Items are small arguments, Dask's Delayed, or what was held before; whoever drops a future frees its memory.
         """
-        futures = self._submit(_calls(_keep, self._send(function), zip(*items, strict=True)))
+        futures = self._submit(_calls(_call, self._send(function), zip(*items, strict=True)))
         try:
             self._wait(futures)
         except BaseException:
@@ -81,7 +83,7 @@ class ClusterEngine(LocalEngine):
             sums, once = _calls(_add, None, groups), False
         futures = self._submit(sums)
         try:
-            return self._wait(futures, fetch=True)[0]
+            return self._wait(futures, fetch=True)[0].value
         finally:
             _release(futures)
 
@@ -112,7 +114,7 @@ class ClusterEngine(LocalEngine):
     def _next(self, waiting: deque) -> Any:
         """The result of the first, which is then let go."""
         try:
-            return self._wait([waiting[0]], fetch=True)[0]
+            return self._wait([waiting[0]], fetch=True)[0].value
         finally:
             _release([waiting.popleft()])
 
@@ -259,20 +261,53 @@ def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -
 
 
 class Held:
-    """What a worker holds, of a size that the scheduler sees, whatever it is."""
+    """What a worker holds, of a size that the scheduler sees, and in memory that is the same wherever it went.
+
+    Arrays that travelled may begin anywhere and be read-only, and those with gaps lose them. Any of these may change
+    the last bits of what is computed from them.
+    """
 
     __slots__ = ("size", "value")
 
-    def __init__(self, value: Any):
-        import cloudpickle
-
-        buffers: list[pickle.PickleBuffer] = []
-        head = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-        self.value = value
-        self.size = len(head) + sum(buffer.raw().nbytes for buffer in buffers)
+    def __init__(self, value: Any, size: int | None = None):
+        head, buffers = _write(value)
+        self.value = _read(head, buffers)
+        self.size = len(head) + sum(buffer.raw().nbytes for buffer in buffers) if size is None else size
 
     def __sizeof__(self) -> int:
         return self.size
+
+    def __reduce_ex__(self, protocol) -> tuple:
+        head, buffers = _write(self.value)
+        # The scheduler speaks an older protocol, which knows no buffers.
+        return _restore, (self.size, head, buffers if protocol >= 5 else [bytes(own) for own in buffers])
+
+
+def _restore(size: int, head: bytes, buffers: list) -> Held:
+    held = Held.__new__(Held)
+    held.size, held.value = size, _read(head, buffers)
+    return held
+
+
+def _write(value: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """A value as bytes, and the memory of its arrays, which is not copied."""
+    import cloudpickle
+
+    buffers: list[pickle.PickleBuffer] = []
+    head = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return head, [pickle.PickleBuffer(buffer.raw()) for buffer in buffers]
+
+
+def _read(head: bytes, buffers: list) -> Any:
+    """The value that was written, its arrays in memory like that of any new array."""
+    memory = [np.frombuffer(buffer, np.uint8) for buffer in buffers]
+    return pickle.loads(
+        head, buffers=[own if own.flags.writeable and _begins_well(own) else own.copy() for own in memory]
+    )
+
+
+def _begins_well(array: np.ndarray) -> bool:
+    return array.ctypes.data % ALIGNMENT == 0
 
 
 class _SingleThreaded:
@@ -309,21 +344,18 @@ def _calls(task: Callable, function: Any, items: Any) -> list:
     return [call(*first, *item, dask_key_name=f"{name}-{i}") for i, item in enumerate(items)]
 
 
-def _load(data: bytes) -> Callable:
-    return pickle.loads(data)
+def _load(data: bytes) -> Held:
+    # Of no size, so that tasks go where their parts are.
+    return Held(pickle.loads(data), size=0)
 
 
-def _call(function: Callable, *items: Any) -> Any:
+def _call(function: Held, *items: Any) -> Held:
     with _single_threaded:
-        return function(*(item.value if isinstance(item, Held) else item for item in items))
+        return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
 
 
-def _keep(function: Callable, *items: Any) -> Held:
-    return Held(_call(function, *items))
-
-
-def _add(*sums: Any) -> Any:
-    return add_up(sums)
+def _add(*sums: Held) -> Held:
+    return Held(add_up(own.value for own in sums))
 
 
 def _cut(partitions: list, slices: list[tuple[int, int]]) -> Any:
