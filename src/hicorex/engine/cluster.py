@@ -8,7 +8,6 @@ import asyncio
 import concurrent.futures
 import pickle
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -147,6 +146,7 @@ class ClusterEngine(LocalEngine):
                 while not concurrent.futures.wait([waiting], timeout=GLANCE).done:
                     # The loop of a client that was closed meanwhile may never go on.
                     self._require_client()
+                    self._nudge()
                 error, results = waiting.result()
             finally:
                 waiting.cancel()
@@ -185,6 +185,13 @@ class ClusterEngine(LocalEngine):
                 f"The Dask cluster was lost ({str(error) or type(error).__name__}): start a scheduler and workers, "
                 "connect a client to them, and run again with the same checkpoint."
             ) from error
+
+    def _nudge(self) -> None:
+        """Have the scheduler look at the tasks that it put off.
+
+        Those that it queued while a worker waited for one that was then lost would else stay there.
+        """
+        self.client.submit(int, pure=False, key=f"hicorex-nudge-{uuid4().hex}").release()
 
     def _require_client(self) -> None:
         if self.client.status == "closed":
@@ -310,30 +317,6 @@ def _begins_well(array: np.ndarray) -> bool:
     return array.ctypes.data % ALIGNMENT == 0
 
 
-class _SingleThreaded:
-    """Keeps linear algebra on one thread while any thread of the process is within."""
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._count = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._count == 0:
-                # Libraries may have been loaded since the last time.
-                self._limit = threadpool_limits(limits=1, user_api="blas")
-            self._count += 1
-
-    def __exit__(self, *error) -> None:
-        with self._lock:
-            self._count -= 1
-            if self._count == 0:
-                self._limit.restore_original_limits()
-
-
-_single_threaded = _SingleThreaded()
-
-
 def _calls(task: Callable, function: Any, items: Any) -> list:
     """One task for each of the items, which follow the function if there is one."""
     from dask import delayed
@@ -350,8 +333,9 @@ def _load(data: bytes) -> Held:
 
 
 def _call(function: Held, *items: Any) -> Held:
-    with _single_threaded:
-        return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
+    # Never undone, as threads of a worker would undo it for each other; Dask's nannies limit it likewise.
+    threadpool_limits(limits=1, user_api="blas")
+    return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
 
 
 def _add(*sums: Held) -> Held:
