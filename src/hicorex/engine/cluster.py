@@ -88,6 +88,8 @@ class ClusterEngine(LocalEngine):
 
     def each(self, function: Callable, parts: Sequence) -> Iterator[Any]:
         """function(part) for each part, in order, brought here one by one; few wait on the workers at a time."""
+        if not len(parts):
+            return
         with self._reaching():
             most = 1 + sum(self.client.nthreads(callback_timeout=self.patience).values())
         sent = self._submit([self._send(function)])
@@ -191,7 +193,10 @@ class ClusterEngine(LocalEngine):
 
         Those that it queued while a worker waited for one that was then lost would else stay there.
         """
-        self.client.submit(int, pure=False, key=f"hicorex-nudge-{uuid4().hex}").release()
+        from distributed import Future
+
+        # To release what never was does nothing else.
+        Future(f"hicorex-nudge-{uuid4().hex}", self.client).release()
 
     def _require_client(self) -> None:
         if self.client.status == "closed":
