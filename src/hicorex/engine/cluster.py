@@ -1,0 +1,405 @@
+"""Workers of a Dask cluster, which hold the parts of a table; only functions and sums travel.
+
+A part and a sum are tasks of tasks, never copies sent from here, so that the scheduler computes anew what a lost worker
+had. Dask is imported where it is used, because hicorex works without it.
+"""
+
+import asyncio
+import concurrent.futures
+import pickle
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+from weakref import WeakSet
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from hicorex.engine.local import LocalEngine
+from hicorex.engine.reduction import ARITY, add_up
+from hicorex.exceptions import HicorexError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+# Seconds that a cluster may be without any worker, or its scheduler without an answer.
+PATIENCE = 30.0
+# Seconds between two looks at the workers while waiting.
+GLANCE = 1.0
+# Bytes of which the address of a new array is a multiple.
+ALIGNMENT = 16
+# Edges of chunks are moved in one step, however many pieces that makes.
+ONE_STEP = 10**12
+
+
+class ClusterEngine(LocalEngine):
+    """Workers of a Dask cluster; ``map`` still works on threads of this process.
+
+    client : a ``distributed.Client``, which is not closed here
+    n_jobs : threads of this process for ``map``
+    patience : seconds after which a cluster without workers, or without an answer, is given up
+    """
+
+    def __init__(self, client: "Client", n_jobs: int | None = None, patience: float = PATIENCE):
+        super().__init__(n_jobs)
+        if client.asynchronous:
+            raise HicorexError("The Dask client is asynchronous, which a fit cannot wait for: use Client(address).")
+        self.client: Any = client
+        self.patience = patience
+        self._held: WeakSet = WeakSet()
+
+    def __exit__(self, *error) -> None:
+        _release(self._held)
+        super().__exit__(*error)
+
+    def hold(self, function: Callable, *items: Sequence) -> list["Future"]:
+        """function(*item) for each of zip(*items), computed and held by the workers.
+
+        Items are small arguments, Dask's Delayed, or what was held before; whoever drops a future frees its memory.
+        """
+        futures = self._submit(_calls(_call, self._send(function), zip(*items, strict=True)))
+        try:
+            self._wait(futures)
+        except BaseException:
+            _release(futures)
+            raise
+        self._held.update(futures)
+        return futures
+
+    def sum(self, function: Callable, parts: Sequence) -> Any:
+        """The sum of function(part) over the parts, which is that of ``add_up`` to the last bit."""
+        if not len(parts):
+            return add_up(())
+        sums = _calls(_call, self._send(function), ((part,) for part in parts))
+        once = True
+        while once or len(sums) > 1:
+            groups = [sums[at : at + ARITY] for at in range(0, len(sums), ARITY)]
+            sums, once = _calls(_add, None, groups), False
+        futures = self._submit(sums)
+        try:
+            return self._wait(futures, fetch=True)[0].value
+        finally:
+            _release(futures)
+
+    def each(self, function: Callable, parts: Sequence) -> Iterator[Any]:
+        """function(part) for each part, in order, brought here one by one; few wait on the workers at a time."""
+        if not len(parts):
+            return
+        with self._reaching():
+            most = 1 + sum(self.client.nthreads(callback_timeout=self.patience).values())
+        sent = self._submit([self._send(function)])
+        waiting: deque = deque()
+        try:
+            for part in parts:
+                waiting += self._submit(_calls(_call, sent[0], [(part,)]))
+                if len(waiting) > most:
+                    yield self._next(waiting)
+            while waiting:
+                yield self._next(waiting)
+        finally:
+            _release([*waiting, *sent])
+
+    def fetch(self, tasks: Sequence) -> list:
+        """The results of some of Dask's Delayed, all computed in one round."""
+        futures = self._submit(list(tasks))
+        try:
+            return self._wait(futures, fetch=True)
+        finally:
+            _release(futures)
+
+    def _next(self, waiting: deque) -> Any:
+        """The result of the first, which is then let go."""
+        try:
+            return self._wait([waiting[0]], fetch=True)[0].value
+        finally:
+            _release([waiting.popleft()])
+
+    def _send(self, function: Callable) -> Any:
+        """A task that gives the function; it is written once, and neither read by the scheduler nor part of others."""
+        import cloudpickle
+        from dask import delayed
+
+        name = f"hicorex-function-{uuid4().hex}"
+        return delayed(_load, pure=False, traverse=False)(cloudpickle.dumps(function), dask_key_name=name)
+
+    def _submit(self, tasks: list) -> list["Future"]:
+        """Futures of some tasks, which begin at once."""
+        import dask
+
+        # A function may be of some megabytes, of which Dask would warn every time.
+        with self._reaching(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            return self.client.compute(tasks)
+
+    def _wait(self, futures: list["Future"], fetch: bool = False) -> list:
+        """The results of futures if these are fetched; what a task raised is raised as it is."""
+        with self._reaching():
+            work = self._watch(futures, fetch)
+            try:
+                waiting = asyncio.run_coroutine_threadsafe(work, self.client.loop.asyncio_loop)
+            except RuntimeError as closed:
+                work.close()
+                raise ConnectionError("the client is closed") from closed
+            try:
+                while not concurrent.futures.wait([waiting], timeout=GLANCE).done:
+                    # The loop of a client that was closed meanwhile may never go on.
+                    self._require_client()
+                    self._nudge()
+                error, results = waiting.result()
+            finally:
+                waiting.cancel()
+        if error is not None:
+            raise _explained(error)
+        return results
+
+    async def _watch(self, futures: list["Future"], fetch: bool) -> tuple:
+        """What ``_outcome`` gives, unless there are no workers for too long."""
+        work = asyncio.ensure_future(_outcome(self.client, futures, fetch))
+        seen = monotonic()
+        try:
+            while not (await asyncio.wait([work], timeout=GLANCE))[0]:
+                self._require_client()
+                workers = None
+                with suppress(OSError, TimeoutError):
+                    workers = await asyncio.wait_for(self.client.nthreads(asynchronous=True), self.patience)
+                if workers:
+                    seen = monotonic()
+                elif monotonic() - seen >= self.patience and not work.done():
+                    raise _lost("does not answer" if workers is None else "has no workers", self.patience)
+            return work.result()
+        finally:
+            work.cancel()
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Errors of the cluster itself as one that says what to do."""
+        from distributed.client import ClosedClientError
+
+        try:
+            self._require_client()
+            yield
+        except (concurrent.futures.CancelledError, ClosedClientError, OSError) as error:
+            raise HicorexError(
+                f"The Dask cluster was lost ({str(error) or type(error).__name__}): start a scheduler and workers, "
+                "connect a client to them, and run again with the same checkpoint."
+            ) from error
+
+    def _nudge(self) -> None:
+        """Have the scheduler look at the tasks that it put off.
+
+        Those that it queued while a worker waited for one that was then lost would else stay there.
+        """
+        from distributed import Future
+
+        # To release what never was does nothing else.
+        Future(f"hicorex-nudge-{uuid4().hex}", self.client).release()
+
+    def _require_client(self) -> None:
+        if self.client.status == "closed":
+            raise ConnectionError("the client is closed")
+
+
+def current_client() -> "Client | None":
+    """The Dask client that is current, None where there is none and within a task of a worker."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    with suppress(ValueError):
+        # A task that waits for tasks would keep the only thread of its worker.
+        distributed.get_worker()
+        return None
+    with suppress(ValueError):
+        return distributed.default_client()
+    return None
+
+
+def row_lengths(X: Any, engine: ClusterEngine | None = None) -> list[int]:
+    """The rows of each chunk of a Dask array or partition of a Dask DataFrame, in one round where they are unknown."""
+    from dask import compute, delayed
+
+    if _is_array(X) and not np.isnan(X.chunks[0]).any():
+        return list(X.chunks[0])
+    # One column tells the length, and is all that many formats then read.
+    blocks = X.to_delayed()[:, 0] if _is_array(X) else X.iloc[:, :1].to_delayed()
+    lengths = [delayed(len, pure=False)(block) for block in blocks]
+    return list(compute(*lengths) if engine is None else engine.fetch(lengths))
+
+
+def row_count(X: Any, engine: ClusterEngine | None = None) -> int:
+    """The rows of a Dask array or DataFrame."""
+    return sum(row_lengths(X, engine))
+
+
+def column_names(X: Any) -> list | None:
+    """The names of the columns of a Dask DataFrame, None of an array."""
+    return None if _is_array(X) else list(X.columns)
+
+
+def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -> list:
+    """Dask's Delayed of the rows from each of the boundaries to the next, all columns together.
+
+    Each gives an ndarray of a Dask array and a pandas DataFrame of a Dask DataFrame. ``lengths`` are those of
+    ``row_lengths``, which are computed if they are not given.
+    """
+    from dask import delayed
+
+    lengths = row_lengths(X) if lengths is None else lengths
+    if not 0 <= boundaries[0] <= boundaries[-1] <= sum(lengths):
+        raise HicorexError(f"Boundaries {boundaries[0]} to {boundaries[-1]} are not those of {sum(lengths)} rows.")
+    if _is_array(X):
+        from dask.array import Array
+
+        if np.isnan(X.chunks[1]).any():
+            raise HicorexError("The Dask array has columns of unknown number: call its compute_chunk_sizes() before.")
+        X = Array(X.dask, X.name, (tuple(lengths), X.chunks[1]), meta=X)
+        chunks = (tuple(int(b - a) for a, b in pairwise(boundaries)), (X.shape[1],))
+        X = X[boundaries[0] : boundaries[-1]].rechunk(chunks, threshold=ONE_STEP, method="tasks")
+        return list(X.to_delayed()[:, 0])
+    partitions = X.to_delayed()
+    edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
+    cut = delayed(_cut, pure=False)
+    parts = []
+    for a, b in pairwise(boundaries):
+        # The first partition stands for rows that are none.
+        within = [p for p in range(len(lengths)) if edges[p] < b and edges[p + 1] > a] or [0]
+        slices = [(max(0, int(a - edges[p])), max(0, int(b - edges[p]))) for p in within]
+        name = f"hicorex-rows-{uuid4().hex}"
+        parts.append(cut([partitions[p] for p in within], slices, dask_key_name=name))
+    return parts
+
+
+class Held:
+    """What a worker holds, of a size that the scheduler sees, and in memory that is the same wherever it went.
+
+    Arrays that travelled may begin anywhere and be read-only, and those with gaps lose them. Any of these may change
+    the last bits of what is computed from them.
+    """
+
+    __slots__ = ("size", "value")
+
+    def __init__(self, value: Any, size: int | None = None):
+        head, buffers = _write(value)
+        self.value = _read(head, buffers)
+        self.size = len(head) + sum(buffer.raw().nbytes for buffer in buffers) if size is None else size
+
+    def __sizeof__(self) -> int:
+        return self.size
+
+    def __reduce_ex__(self, protocol) -> tuple:
+        head, buffers = _write(self.value)
+        # The scheduler speaks an older protocol, which knows no buffers.
+        return _restore, (self.size, head, buffers if protocol >= 5 else [bytes(own) for own in buffers])
+
+
+def _restore(size: int, head: bytes, buffers: list) -> Held:
+    held = Held.__new__(Held)
+    held.size, held.value = size, _read(head, buffers)
+    return held
+
+
+def _write(value: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """A value as bytes, and the memory of its arrays, which is not copied."""
+    import cloudpickle
+
+    buffers: list[pickle.PickleBuffer] = []
+    head = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return head, [pickle.PickleBuffer(buffer.raw()) for buffer in buffers]
+
+
+def _read(head: bytes, buffers: list) -> Any:
+    """The value that was written, its arrays in memory like that of any new array."""
+    memory = [np.frombuffer(buffer, np.uint8) for buffer in buffers]
+    return pickle.loads(
+        head, buffers=[own if own.flags.writeable and _begins_well(own) else own.copy() for own in memory]
+    )
+
+
+def _begins_well(array: np.ndarray) -> bool:
+    return array.ctypes.data % ALIGNMENT == 0
+
+
+def _calls(task: Callable, function: Any, items: Any) -> list:
+    """One task for each of the items, which follow the function if there is one."""
+    from dask import delayed
+
+    call = delayed(task, pure=False, traverse=False)
+    first = () if function is None else (function,)
+    name = f"hicorex{task.__name__.replace('_', '-')}-{uuid4().hex}"
+    return [call(*first, *item, dask_key_name=f"{name}-{i}") for i, item in enumerate(items)]
+
+
+def _load(data: bytes) -> Held:
+    # Of no size, so that tasks go where their parts are.
+    return Held(pickle.loads(data), size=0)
+
+
+def _call(function: Held, *items: Any) -> Held:
+    # Never undone, as threads of a worker would undo it for each other; Dask's nannies limit it likewise.
+    threadpool_limits(limits=1, user_api="blas")
+    return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
+
+
+def _add(*sums: Held) -> Held:
+    return Held(add_up(own.value for own in sums))
+
+
+def _cut(partitions: list, slices: list[tuple[int, int]]) -> Any:
+    """The rows of some partitions, one after the other."""
+    from dask.dataframe.dispatch import concat
+
+    pieces = [partition.iloc[a:b] for partition, (a, b) in zip(partitions, slices, strict=True)]
+    return pieces[0] if len(pieces) == 1 else concat(pieces)
+
+
+def _is_array(X: Any) -> bool:
+    return hasattr(X, "chunks") and hasattr(X, "rechunk")
+
+
+def _release(futures: Any) -> None:
+    for future in list(futures):
+        # A loop that is closed has nothing left to release.
+        with suppress(RuntimeError):
+            future.release()
+
+
+async def _outcome(client: "Client", futures: list["Future"], fetch: bool) -> tuple:
+    """The error of a task that failed, or None and the results of all."""
+    for settled in asyncio.as_completed([future.exception(asynchronous=True) for future in futures]):
+        error = await settled
+        if error is not None:
+            return error, []
+    if not fetch:
+        if any(future.cancelled() for future in futures):
+            raise concurrent.futures.CancelledError("the scheduler dropped the work")
+        return None, []
+    try:
+        return None, await client.gather(futures, asynchronous=True)
+    except Exception:
+        # A result that was lost on its way may fail when it is computed again.
+        for future in futures:
+            if future.status == "error":
+                return await future.exception(asynchronous=True), []
+        raise
+
+
+def _explained(error: BaseException) -> BaseException:
+    """The error of a task as it is, or what to do where the scheduler gave a task up."""
+    if type(error).__module__ != "distributed.scheduler":
+        return error
+    explained = HicorexError(
+        f"The Dask scheduler gave up: {error} If workers died for want of memory, start them with more, or with fewer "
+        "threads each; if they are often taken away, raise distributed.scheduler.allowed-failures where the scheduler "
+        "starts. Then run again with the same checkpoint."
+    )
+    explained.__cause__ = error
+    return explained
+
+
+def _lost(what: str, seconds: float) -> HicorexError:
+    return HicorexError(
+        f"The Dask cluster {what} for {seconds:g} seconds: start workers, and run again with the same checkpoint."
+    )
