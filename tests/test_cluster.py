@@ -163,7 +163,7 @@ def test_sums_are_those_of_this_process_to_the_last_bit(client, monkeypatch, n_p
         monkeypatch.setattr(module, "ARITY", arity)
     with ClusterEngine(client) as engine:
         parts = engine.hold(make_part, range(n_parts))
-        assert bits(engine.sum(moments, parts)) == expected(n_parts)
+        assert bits(engine.sum_parts(moments, parts)) == expected(n_parts)
         assert_left(client, parts)
 
 
@@ -176,7 +176,7 @@ def test_another_order_of_adding_gives_other_bits():
 def test_nothing_has_no_sum(client):
     with ClusterEngine(client) as engine:
         assert engine.hold(make_part, []) == []
-        assert engine.sum(moments, []) is None
+        assert engine.sum_parts(moments, []) is None
         assert list(engine.each(moments, [])) == []
 
 
@@ -203,7 +203,7 @@ def test_only_what_is_held_stays_and_nothing_after_the_context(client):
         del others
         assert_left(client, parts)
         for _ in range(3):
-            engine.sum(moments, parts)
+            engine.sum_parts(moments, parts)
         assert len(list(engine.each(moments, parts))) == 6
         assert_left(client, parts)
         assert len(client.who_has(parts)) == 6
@@ -227,7 +227,7 @@ def test_a_function_travels_once(client, monkeypatch):
         parts = engine.hold(make_part, range(64))
         before = client.run(eval(received))
         monkeypatch.setattr(tcp, "to_frames", counted)
-        total = engine.sum(lambda part: np.array(parameters[0]), parts)
+        total = engine.sum_parts(lambda part: np.array(parameters[0]), parts)
         after = client.run(eval(received))
     assert total == pytest.approx(64 * parameters[0])
     # Once from the client to the scheduler, which is of this process as well, and once on to a worker.
@@ -287,7 +287,7 @@ def test_what_a_function_raises_arrives_as_it_is(client, error):
 
     with ClusterEngine(client) as engine:
         parts = engine.hold(make_part, range(3))
-        for call in (lambda: engine.sum(fails, parts), lambda: list(engine.each(fails, parts))):
+        for call in (lambda: engine.sum_parts(fails, parts), lambda: list(engine.each(fails, parts))):
             with pytest.raises(type(error)) as found:
                 call()
             assert str(found.value) == str(error)
@@ -295,7 +295,7 @@ def test_what_a_function_raises_arrives_as_it_is(client, error):
         with pytest.raises(type(error)):
             engine.hold(fails, parts)
         assert_left(client, parts)
-        assert bits(engine.sum(moments, parts)) == expected(3)
+        assert bits(engine.sum_parts(moments, parts)) == expected(3)
 
 
 def test_results_come_in_order_and_few_are_in_flight(client):
@@ -321,7 +321,7 @@ def test_slow_workers_are_not_lost_ones(client):
 
     with ClusterEngine(client, patience=1) as engine:
         parts = engine.hold(make_part, range(2))
-        assert bits(engine.sum(slow, parts)) == expected(2)
+        assert bits(engine.sum_parts(slow, parts)) == expected(2)
 
 
 @pytest.mark.slow
@@ -332,7 +332,7 @@ def test_an_interrupt_ends_the_round(client):
 
     with ClusterEngine(client) as engine:
         parts = engine.hold(make_part, range(8))
-        for call in (lambda: engine.sum(slow, parts), lambda: next(engine.each(slow, parts))):
+        for call in (lambda: engine.sum_parts(slow, parts), lambda: next(engine.each(slow, parts))):
             timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
             timer.start()
             begin = time.monotonic()
@@ -341,7 +341,7 @@ def test_an_interrupt_ends_the_round(client):
             assert time.monotonic() - begin < 2
             timer.join()
             assert_left(client, parts)
-        assert bits(engine.sum(moments, parts)) == expected(8)
+        assert bits(engine.sum_parts(moments, parts)) == expected(8)
 
 
 def harm(how):
@@ -384,19 +384,19 @@ def test_lost_workers_change_no_bit(tmp_path, how, nanny):
             (tmp_path / "first").touch()  # a nanny takes long to notice; the two other times do
         parts = engine.hold(harm_once(how, tmp_path / "first", make_part, 40), range(N_PARTS))
         assert (tmp_path / "first").exists()
-        assert bits(engine.sum(moments, parts)) == right
+        assert bits(engine.sum_parts(moments, parts)) == right
         if not nanny:
             assert len(client.nthreads()) == 2
         # Between two rounds
         worker = next(iter(client.who_has(parts).values()))[0]
         client.run(harm_soon, how, workers=[worker], wait=False)
         time.sleep(0.3)
-        assert bits(engine.sum(moments, parts)) == right
+        assert bits(engine.sum_parts(moments, parts)) == right
         if not nanny:
             assert len(client.nthreads()) == 1
             found[1].start(2)
         # Within a round
-        assert bits(engine.sum(harm_once(how, tmp_path / "round", moments, victim), parts)) == right
+        assert bits(engine.sum_parts(harm_once(how, tmp_path / "round", moments, victim), parts)) == right
         assert (tmp_path / "round").exists()
         if how == "stop":
             return  # each takes as long as the scheduler needs to notice
@@ -417,7 +417,7 @@ def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back():
         timer = threading.Timer(1, workers.kill)
         timer.start()
         for call in (
-            lambda: engine.sum(slow, parts),
+            lambda: engine.sum_parts(slow, parts),
             lambda: list(engine.each(moments, parts)),
             lambda: engine.hold(make_part, range(2)),
         ):
@@ -430,7 +430,7 @@ def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back():
         engine.patience = 30
         timer = threading.Timer(1, workers.start)
         timer.start()
-        assert bits(engine.sum(moments, parts)) == expected(4)
+        assert bits(engine.sum_parts(moments, parts)) == expected(4)
         timer.join()
         assert_left(client, parts)
 
@@ -441,7 +441,7 @@ def test_a_task_that_kills_every_worker_is_explained():
         client.cluster.scheduler.allowed_failures = 0
         parts = engine.hold(make_part, range(2))
         with pytest.raises(HicorexError, match=r"gave up.*allowed-failures"):
-            engine.sum(lambda part: os._exit(1), parts)
+            engine.sum_parts(lambda part: os._exit(1), parts)
 
 
 @pytest.mark.slow
@@ -466,7 +466,7 @@ def test_a_lost_scheduler_is_said(tmp_path, how):
                     timer.start()
                     begin = time.monotonic()
                     with pytest.raises(HicorexError, match="run again with the same checkpoint"):
-                        engine.sum(slow, parts)
+                        engine.sum_parts(slow, parts)
                     assert time.monotonic() - begin < 10
                     timer.join()
             finally:
@@ -484,9 +484,9 @@ def test_a_closed_client_is_said():
         timer = threading.Timer(1, client.close)
         timer.start()
         with pytest.raises(HicorexError, match="The Dask cluster was lost"):
-            engine.sum(lambda part: time.sleep(60), parts)
+            engine.sum_parts(lambda part: time.sleep(60), parts)
         timer.join()
-        for call in (lambda: engine.sum(moments, parts), lambda: next(engine.each(moments, parts))):
+        for call in (lambda: engine.sum_parts(moments, parts), lambda: next(engine.each(moments, parts))):
             with pytest.raises(HicorexError, match="the client is closed"):
                 call()
         with pytest.raises(HicorexError, match="the client is closed"):

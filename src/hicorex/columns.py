@@ -50,7 +50,7 @@ class Columns:
             self._window: dict[int, tuple[np.ndarray, np.ndarray]] = {}
             self.shape = frame.shape
             self._array = None
-            _check_shape(self.shape, least_samples)
+            check_shape(self.shape, least_samples)
         else:
             array = check_array(
                 X,
@@ -205,7 +205,8 @@ def _checked(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.nda
     return values, missing
 
 
-def _check_shape(shape: tuple[int, int], least_samples: int) -> None:
+def check_shape(shape: tuple[int, int], least_samples: int) -> None:
+    """Refuse a table of too few rows or columns."""
     for size, least, what in ((shape[0], least_samples, "sample"), (shape[1], 1, "feature")):
         if size < least:
             raise HicorexError(

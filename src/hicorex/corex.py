@@ -17,7 +17,7 @@ from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
 from hicorex.evidence import Rung, gather, marginal_surprisals
 from hicorex.explainer import Explainer
-from hicorex.intake import take_in, weighted
+from hicorex.intake import InMemory, OnCluster, put_together, take_in, weighted
 from hicorex.layer import (
     State,
     add_scores,
@@ -35,7 +35,6 @@ from hicorex.marginals.base import Questions
 from hicorex.progress import Progress
 from hicorex.significance import LEVEL, link_probabilities
 from hicorex.sizing import Search, Sizing, choose_size
-from hicorex.spool import Spool, SpooledTable
 from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
@@ -194,30 +193,32 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         """
         with noting(checkpoint, self._decisive()) as notes:
             table, weight = weighted(take_in(X), sample_weight)
-            self._fit(table, weight, notes.within("layer1"), self._progress())
+            with table.engine(self.n_jobs) as engine:
+                self._fit(table, weight, engine, notes.within("layer1"), self._progress())
             self._remember(X, sample_weight)
         return self
 
-    def _fit(self, table: Any, weight: np.ndarray | None, notes: Notes, progress: Progress) -> tuple[Data, View]:
+    def _fit(
+        self, table: InMemory, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress
+    ) -> tuple[Data, View]:
         """Learn the factors; return the samples as they were read, and how the layer looks at them."""
         validate_data(self, table.head, skip_check_array=True)
-        with LocalEngine(self.n_jobs) as engine:
-            self._schema = table.learn(self.marginals, weight, engine)
-            data = table.encode(self._schema, weight, engine)
-            if notes.kept:
-                notes.check("data", self._schema.fingerprint(table.names, data, engine))
-            seed = self._seed(notes.recall("random_state"))
-            notes.check("random_state", seed.entropy)
-            for name in ("sizing_", "histories_"):  # of an earlier fit
-                self.__dict__.pop(name, None)
-            done = notes.recall("fitted")
-            if done is None:
-                seen = self._learn(data, engine, seed, notes, progress)
-                self._conclude(gather(data, [Rung(seen)], engine, name=table.name))
-                self._surprisals = marginal_surprisals(data)
-            else:
-                self.__dict__.update(done)
-                seen = view(self._state, self._links, data, engine)
+        self._schema = table.learn(self.marginals, weight, engine)
+        data = table.encode(self._schema, weight, engine)
+        if notes.kept:
+            notes.check("data", self._schema.fingerprint(table.names, data, engine))
+        seed = self._seed(notes.recall("random_state"))
+        notes.check("random_state", seed.entropy)
+        for name in ("sizing_", "histories_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        done = notes.recall("fitted")
+        if done is None:
+            seen = self._learn(data, engine, seed, notes, progress)
+            self._conclude(gather(data, [Rung(seen)], engine, name=table.name))
+            self._surprisals = marginal_surprisals(data)
+        else:
+            self.__dict__.update(done)
+            seen = view(self._state, self._links, data, engine)
         if done is None:
             fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
             notes.conclude("fitted", fitted, instead_of=("sizes", "run"))
@@ -356,8 +357,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             labels, _ = label_tile(state, blocks, weights, part.tile(blocks, rows))
             return labels.argmax(axis=0).astype(np.int8).T
 
-        tiles = engine.tiles(of_tile, data.parts)
-        return SpooledTable(tiles) if isinstance(data.parts, Spool) else np.concatenate(list(tiles))
+        return put_together(of_tile, data, engine)
 
     def _encode(self, X: Any, engine: Any, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
         table = take_in(X, least_samples=1)
@@ -372,13 +372,16 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         return data
 
     def _map(self, X: Any, function) -> tuple[np.ndarray, ...]:
-        """The arrays that function(state, data, engine) gives for batches of samples, put together."""
+        """The arrays that function(state, data, engine) gives for batches of samples, put together.
+
+        Of a table on a cluster, arrays of Dask.
+        """
         check_is_fitted(self)
+        table = take_in(X, least_samples=1)
+        if isinstance(table, OnCluster):
+            return table.lazily(self, lambda model, rows: model._map(rows, function))
         with LocalEngine(self.n_jobs) as engine:
-            parts = [
-                function(self._state, self._encode(rows, engine), engine)
-                for rows in take_in(X, least_samples=1).batches(BATCH_CELLS)
-            ]
+            parts = [function(self._state, self._encode(rows, engine), engine) for rows in table.batches(BATCH_CELLS)]
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 

@@ -82,6 +82,11 @@ class Data:
         return self.n_samples <= self.height
 
     @property
+    def in_memory(self) -> bool:
+        """Whether all samples are in the memory of this process."""
+        return isinstance(self.parts, list) and isinstance(self.parts[0], Part)
+
+    @property
     def weight(self) -> np.ndarray:
         """The weights of samples in memory, (n_samples,)."""
         return np.concatenate([part.weight for part in self.parts])

@@ -250,7 +250,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         """What the layers say about new samples, so many of them counting."""
         stack = self._stack
         rungs: list[Rung] = []
-        with LocalEngine(self.n_jobs) as engine:
+        with take_in(X, least_samples=1).engine(self.n_jobs) as engine:
             first = data = stack[0]._encode(X, engine, weight)
             for layer, above in zip_longest(stack, stack[1:]):
                 feeding = None if above is None else layer._view(data, engine, hard=True)

@@ -15,11 +15,10 @@ from hicorex.archive import storable
 from hicorex.checkpoint import Notes, noting
 from hicorex.corex import Corex
 from hicorex.data import Data
-from hicorex.engine import LocalEngine
 from hicorex.evidence import Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
-from hicorex.intake import take_in, weighted
+from hicorex.intake import InMemory, take_in, weighted
 from hicorex.progress import Progress
 
 # Parameters that mean the same in every layer.
@@ -121,12 +120,14 @@ class HierarchicalCorex(Explainer):
         self
         """
         with noting(checkpoint, self._decisive()) as notes:
-            self._fit(X, sample_weight, notes, self._progress())
+            table, weight = weighted(take_in(X), sample_weight)
+            with table.engine(self.n_jobs) as engine:
+                self._fit(table, weight, engine, notes, self._progress())
+            self._remember(X, sample_weight)
         return self
 
-    def _fit(self, X: Any, sample_weight: Any, notes: Notes, progress: Progress) -> None:
+    def _fit(self, table: InMemory, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()
-        table, weight = weighted(take_in(X), sample_weight)
         validate_data(self, table.head, skip_check_array=True)
         rng = None if self.random_state is None else check_random_state(self.random_state)
         layers: list[Corex] = []
@@ -134,18 +135,18 @@ class HierarchicalCorex(Explainer):
         read: list[Data] = []
         rungs: list[Rung] = []
         for size, n_states in zip(sizes, states, strict=True):
+            if layers:
+                table = take_in(layers[-1]._label_table(read[-1], engine))
             layer = self._layer(size, n_states, rng, inner=bool(layers))
             progress.layer(len(layers) + 1)
-            data, seen = layer._fit(table, weight, notes.within(f"layer{len(layers) + 1}"), progress)
+            data, seen = layer._fit(table, weight, engine, notes.within(f"layer{len(layers) + 1}"), progress)
             explains = size != "auto" or layer.sizing_.explains
             if not explains:
                 stop_reason = f"in layer {len(layers) + 1}, {layer.sizing_.reason}"
             if layers and not explains:
                 break
-            with LocalEngine(self.n_jobs) as engine:
-                if layers:
-                    rungs[-1] = rungs[-1]._replace(feeding=layers[-1]._feed(read[-1], engine))
-                table = take_in(layer._label_table(data, engine))
+            if layers:
+                rungs[-1] = rungs[-1]._replace(feeding=layers[-1]._feed(read[-1], engine))
             rungs.append(Rung(seen, read=layer._schema.encode_labels if layers else None))
             layers.append(layer)
             read.append(data)
@@ -157,9 +158,7 @@ class HierarchicalCorex(Explainer):
         self.stop_reason_ = stop_reason
         self.n_iter_ = max(layer.n_iter_ for layer in layers)
         self.tc_ = float(sum(layer.tc_ for layer in layers))
-        with LocalEngine(self.n_jobs) as engine:
-            self._conclude(gather(read[0], rungs, engine, name=self._column_name))
-        self._remember(X, sample_weight)
+        self._conclude(gather(read[0], rungs, engine, name=self._column_name))
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""

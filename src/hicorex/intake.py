@@ -1,6 +1,7 @@
-"""How samples come in: from tables in memory or on disk, part by part."""
+"""How samples come in: from tables in memory, on disk or on a cluster, part by part."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,14 @@ from sklearn import get_config
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
-from hicorex.columns import Columns
+from hicorex.columns import Columns, check_shape
 from hicorex.data import Data, Part, row_slices, tile_height, totals_of
+from hicorex.engine import ClusterEngine, LocalEngine, cluster
 from hicorex.engine.reduction import ARITY, add_up
 from hicorex.exceptions import HicorexError
 from hicorex.schema import Schema, precision, resolve_kinds
 from hicorex.sources import Source, source_of
-from hicorex.spool import Spool
+from hicorex.spool import Spool, SpooledTable
 from hicorex.survey import Survey, Surveyor
 
 
@@ -29,6 +31,10 @@ class InMemory:
         self._columns = Columns(X, least_samples)
         self.head = X
         self.shape, self.names, self.name = self._columns.shape, self._columns.names, self._columns.name
+
+    def engine(self, n_jobs: int | None) -> LocalEngine:
+        """What passes over the samples, here with so many threads."""
+        return LocalEngine(n_jobs)
 
     def take(self, rows: np.ndarray) -> "InMemory":
         """Some of the samples."""
@@ -120,6 +126,88 @@ class OnDisk(InMemory):
         return [] if size <= 2**20 * get_config()["working_memory"] else Spool()
 
 
+class OnCluster(InMemory):
+    """A Dask array or data frame, whose samples the workers of a cluster hold."""
+
+    def __init__(self, X: Any, client: Any, least_samples: int = 2):
+        super().__init__(cluster.example(X), 1)
+        self._X, self._client = X, client
+        with ClusterEngine(client) as engine:
+            self._lengths = cluster.row_lengths(X, engine)
+        self.shape = (sum(self._lengths), self.shape[1])
+        check_shape(self.shape, least_samples)
+
+    def engine(self, n_jobs: int | None) -> ClusterEngine:
+        """What passes over the samples: the workers, and here so many threads."""
+        return ClusterEngine(self._client, n_jobs)
+
+    def take(self, rows: np.ndarray) -> "OnCluster":
+        """Refused."""
+        raise HicorexError("On a cluster no sample may have weight 0; leave these out of X and of sample_weight.")
+
+    def batches(self, cells: int) -> Iterator[Any]:
+        """The samples in memory, at most so many cells at a time."""
+        edges = [0, *(rows.stop for rows in _batches(self.shape, cells))]
+        with self.engine(None) as engine:
+            yield from engine.each(lambda rows: rows, cluster.row_parts(self._X, edges, self._lengths))
+
+    def lazily(self, model: Any, function: Callable) -> tuple[Any, ...]:
+        """The arrays that function(model, rows) gives, as arrays of Dask that are computed where the rows are."""
+        return cluster.map_rows(self._X, self._lengths, function, model)
+
+    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
+        """How the columns are read, of samples with these weights (n_samples,)."""
+        kinds = resolve_kinds(self._columns, marginals)
+        surveyor = Surveyor(kinds, self.shape[0], self.name)
+
+        def look(table: Any, weight: np.ndarray | None, rows: slice) -> Survey:
+            return surveyor.look(Columns(table, least_samples=1), _part_of(weight, rows), rows.start)
+
+        return Schema(kinds, surveyor.merged(engine.each(look, *self._items(weight))), marginals, self.name)
+
+    def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
+        """Other samples than those of the fit; unseen categories are not told of."""
+        anywhere = np.ones(self.shape[1], bool)
+        return self._encode(schema, anywhere, weight, dtype or precision(self.shape), engine)
+
+    def _encode(
+        self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
+    ) -> tuple[Data, list[str]]:
+        blocks, height = schema.blocks(gaps, dtype), tile_height(self.shape[1])
+
+        def of_rows(table: Any, weight: np.ndarray | None, rows: slice) -> Part:
+            samples, _ = schema.samples(Columns(table, least_samples=1), gaps, dtype)
+            return Part(samples, _part_of(weight, rows).astype(dtype), rows.start, height)
+
+        parts = engine.hold(of_rows, *self._items(weight))
+        sums = engine.sum(partial(totals_of, blocks), parts)
+        return Data.with_totals(blocks, schema.parts, parts, self.shape[0], height, sums), []
+
+    def _items(self, weight: np.ndarray | None) -> tuple[list, list, list[slice]]:
+        """Of each part its rows, where they are, their weights, None for one each, and which they are."""
+        all_rows = self._rows()
+        raw = cluster.row_parts(self._X, [0, *(rows.stop for rows in all_rows)], self._lengths)
+        return raw, [None if weight is None else weight[rows] for rows in all_rows], all_rows
+
+
+class _FromDask(Source):
+    """A Dask array or data frame where there is no cluster, computed here some rows at a time."""
+
+    def __init__(self, X: Any):
+        self._X, self._lengths = X, cluster.row_lengths(X)
+        self.names = cluster.column_names(X)
+        self.shape = (sum(self._lengths), X.shape[1])
+
+    def read(self, first: int, stop: int) -> Any:
+        """Rows ``first`` to ``stop - 1``, computed."""
+        self._check_range(first, stop)
+        return cluster.row_parts(self._X, [first, stop], self._lengths)[0].compute()
+
+    def n_bytes(self) -> int:
+        """About the size of the whole table in memory."""
+        return 8 * self.shape[0] * self.shape[1]
+
+
 class _Chosen(Source):
     """Some of the rows of a table, rising."""
 
@@ -141,8 +229,19 @@ class _Chosen(Source):
 
 def take_in(X: Any, least_samples: int = 2) -> InMemory:
     """The table that X stands for, of at least so many samples."""
+    if cluster.is_collection(X):
+        client = cluster.current_client()
+        return OnDisk(_FromDask(X), least_samples) if client is None else OnCluster(X, client, least_samples)
     source = X if isinstance(X, Source) else source_of(X)
     return InMemory(X, least_samples) if source is None else OnDisk(source, least_samples)
+
+
+def put_together(of_tile: Callable, data: Data, engine: Any) -> Any:
+    """The arrays (T, m) that of_tile(part, rows) gives, as one table that is where the samples are."""
+    if isinstance(engine, ClusterEngine):
+        return engine.table(of_tile, data.parts)
+    tiles = engine.tiles(of_tile, data.parts)
+    return SpooledTable(tiles) if isinstance(data.parts, Spool) else np.concatenate(list(tiles))
 
 
 def weighted(table: InMemory, sample_weight: Any) -> tuple[InMemory, np.ndarray | None]:

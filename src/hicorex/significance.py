@@ -15,7 +15,7 @@ from hicorex.layer import State, add_scores, block_weights, fit_layer
 LEVEL = 0.01
 HALF_FIT_ITERATIONS = 6
 # Tables of more cells are tested on some of their rows, but not on fewer than so many.
-MOST_CELLS, FEWEST_ROWS = 2**26, 10_000
+MOST_CELLS, FEWEST_ROWS = 2**23, 10_000
 
 
 def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
@@ -24,6 +24,8 @@ def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence
     most = max(FEWEST_ROWS, MOST_CELLS // data.n_columns)
     if data.n_samples > most:
         data = data.take(np.sort(rng.choice(data.n_samples, most, replace=False)), engine)
+    elif not data.in_memory:
+        data = data.take(np.arange(data.n_samples), engine)
     # One of every two rows, since rows may be sorted; by chance, since they may come in turns, as case and control.
     n_samples, weight = data.n_samples, data.weight
     first = rng.random(n_samples - n_samples // 2) < 0.5

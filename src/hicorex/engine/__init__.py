@@ -1,5 +1,6 @@
 """Engines: how a function is mapped over tiles. They differ in nothing else."""
 
+from hicorex.engine.cluster import ClusterEngine
 from hicorex.engine.local import LocalEngine
 
-__all__ = ["LocalEngine"]
+__all__ = ["ClusterEngine", "LocalEngine"]

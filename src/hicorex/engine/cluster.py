@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hicorex.engine.local import LocalEngine
-from hicorex.engine.reduction import ARITY, add_up
+from hicorex.engine.reduction import ARITY, add_up, some_tiles
 from hicorex.exceptions import HicorexError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ ONE_STEP = 10**12
 
 
 class ClusterEngine(LocalEngine):
-    """Workers of a Dask cluster; ``map`` still works on threads of this process.
+    """Workers of a Dask cluster; ``map``, and parts that are in this process, are left to its threads.
 
     client : a ``distributed.Client``, which is not closed here
     n_jobs : threads of this process for ``map``
@@ -71,11 +72,30 @@ class ClusterEngine(LocalEngine):
         self._held.update(futures)
         return futures
 
-    def sum(self, function: Callable, parts: Sequence) -> Any:
-        """The sum of function(part) over the parts, which is that of ``add_up`` to the last bit."""
-        if not len(parts):
+    def map_within(self, data: Any) -> Callable:
+        """How a function over tiles may map over blocks: a worker does one after the other."""
+        return super().map_within(data) if _is_here(data.parts) else map
+
+    def tiles(self, function: Callable, parts: Sequence) -> Iterator[Any]:
+        """function(part, rows) for each tile of each part, in order, brought here."""
+        if _is_here(parts):
+            yield from super().tiles(function, parts)
+            return
+        for found in self.each(partial(_over_tiles, function), parts):
+            yield from found
+
+    def sum(self, function: Callable, parts: Sequence, step: int = 1, finer: int = 1) -> Any:
+        """The sum of function(part, rows) over all tiles, or over some, the same to the last bit as that of threads."""
+        if _is_here(parts):
+            return super().sum(function, parts, step, finer)
+        chosen, own = zip(*some_tiles(len(parts), step), strict=True)
+        return self.sum_parts(partial(_sum_tiles, function, finer), [parts[at] for at in chosen], own)
+
+    def sum_parts(self, function: Callable, *items: Sequence) -> Any:
+        """The sum of function(*item) over zip(*items), which is that of ``add_up`` to the last bit."""
+        if not len(items[0]):
             return add_up(())
-        sums = _calls(_call, self._send(function), ((part,) for part in parts))
+        sums = _calls(_call, self._send(function), zip(*items, strict=True))
         once = True
         while once or len(sums) > 1:
             groups = [sums[at : at + ARITY] for at in range(0, len(sums), ARITY)]
@@ -86,23 +106,35 @@ class ClusterEngine(LocalEngine):
         finally:
             _release(futures)
 
-    def each(self, function: Callable, parts: Sequence) -> Iterator[Any]:
-        """function(part) for each part, in order, brought here one by one; few wait on the workers at a time."""
-        if not len(parts):
+    def each(self, function: Callable, *items: Sequence) -> Iterator[Any]:
+        """function(*item) for each of zip(*items), brought here one by one; few wait on the workers at a time."""
+        if not len(items[0]):
+            return
+        if _is_here(items[0]):
+            yield from super().each(function, *items)
             return
         with self._reaching():
             most = 1 + sum(self.client.nthreads(callback_timeout=self.patience).values())
         sent = self._submit([self._send(function)])
         waiting: deque = deque()
         try:
-            for part in parts:
-                waiting += self._submit(_calls(_call, sent[0], [(part,)]))
+            for item in zip(*items, strict=True):
+                waiting += self._submit(_calls(_call, sent[0], [item]))
                 if len(waiting) > most:
                     yield self._next(waiting)
             while waiting:
                 yield self._next(waiting)
         finally:
             _release([*waiting, *sent])
+
+    def table(self, function: Callable, parts: Sequence) -> Any:
+        """What function(part, rows), (T, m), gives for all tiles, held by the workers, as an array of Dask."""
+        from dask import array, delayed
+
+        held = self.hold(partial(_table_of, function), parts)
+        shapes = list(self.each(_shape_and_type, held))
+        value = delayed(_value, pure=False, traverse=False)
+        return array.concatenate([array.from_delayed(value(own), *of) for own, of in zip(held, shapes, strict=True)])
 
     def fetch(self, tasks: Sequence) -> list:
         """The results of some of Dask's Delayed, all computed in one round."""
@@ -272,6 +304,43 @@ def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -
     return parts
 
 
+def _is_here(parts: Sequence) -> bool:
+    """Whether parts are in this process, as a few rows of a table that its workers hold may be."""
+    return hasattr(type(parts[0]), "tiles")
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a Dask array or DataFrame."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def example(X: Any) -> Any:
+    """Two rows like those of a Dask array or DataFrame, computed from nothing."""
+    if X.ndim != 2:
+        raise HicorexError(f"X is a Dask collection of {X.ndim} dimension(s); give rows and columns.")
+    return np.zeros((2, X.shape[1]), X.dtype) if _is_array(X) else X._meta_nonempty
+
+
+def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tuple:
+    """The arrays that function(model, rows) gives for each chunk or partition, as arrays of Dask."""
+    from dask import array, delayed
+
+    known = function(model, example(X))
+    call = delayed(function, pure=False, nout=len(known))
+    sent = delayed(model, pure=False, traverse=False)
+    edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
+    found = [call(sent, rows) for rows in row_parts(X, edges, lengths)]
+    return tuple(
+        array.concatenate(
+            [
+                array.from_delayed(own[at], (length, *like.shape[1:]), like.dtype)
+                for own, length in zip(found, lengths, strict=True)
+            ]
+        )
+        for at, like in enumerate(known)
+    )
+
+
 class Held:
     """What a worker holds, of a size that the scheduler sees, and in memory that is the same wherever it went.
 
@@ -341,6 +410,26 @@ def _call(function: Held, *items: Any) -> Held:
     # Never undone, as threads of a worker would undo it for each other; Dask's nannies limit it likewise.
     threadpool_limits(limits=1, user_api="blas")
     return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
+
+
+def _value(held: Held) -> Any:
+    return held.value
+
+
+def _table_of(function: Callable, part: Any) -> np.ndarray:
+    return np.concatenate([function(part, rows) for rows in part.tiles()])
+
+
+def _shape_and_type(table: np.ndarray) -> tuple:
+    return table.shape, table.dtype
+
+
+def _over_tiles(function: Callable, part: Any) -> list:
+    return [function(part, rows) for rows in part.tiles()]
+
+
+def _sum_tiles(function: Callable, finer: int, part: Any, own: slice) -> Any:
+    return add_up(function(part, rows) for rows in part.tiles(finer)[own])
 
 
 def _add(*sums: Held) -> Held:

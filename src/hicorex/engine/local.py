@@ -4,7 +4,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Self
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
@@ -23,7 +25,7 @@ class LocalEngine:
             n_jobs = max(1, cpu_count() + 1 + (-1 if n_jobs is None else n_jobs))
         self.n_jobs = n_jobs
 
-    def __enter__(self) -> "LocalEngine":
+    def __enter__(self) -> Self:
         self._limit = _controller().limit(limits=1, user_api="blas")
         self._limit.__enter__()
         self._pool = ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else None
@@ -52,19 +54,24 @@ class LocalEngine:
         """How a function over tiles may map over blocks: threads share the tiles, or the blocks of the only one."""
         return self.map if data.lone_tile else map
 
-    def tiles(self, function: Callable, parts: Sequence, step: int = 1, finer: int = 1) -> Iterator[Any]:
-        """function(part, rows) for each tile of each part, in order, or for one of ``step``, or for finer ones."""
-
-        def pairs() -> Iterator[tuple[Any, slice]]:
-            chosen = list(some_tiles(len(parts), step))
-            for part, (_, own) in zip(_fetch(parts, [at for at, _ in chosen]), chosen, strict=True):
-                yield from ((part, rows) for rows in part.tiles(finer)[own])
-
-        return self.map(lambda pair: function(*pair), pairs())
+    def tiles(self, function: Callable, parts: Sequence) -> Iterator[Any]:
+        """function(part, rows) for each tile of each part, in order."""
+        return (found for _, found in self._by_part(function, parts, 1, 1))
 
     def sum(self, function: Callable, parts: Sequence, step: int = 1, finer: int = 1) -> Any:
-        """The sum of function(part, rows) over all tiles."""
-        return add_up(self.tiles(function, parts, step, finer))
+        """The sum of function(part, rows) over all tiles, or over one of every ``step``, or over finer ones."""
+        by_part = groupby(self._by_part(function, parts, step, finer), key=itemgetter(0))
+        return add_up(add_up(found for _, found in own) for _, own in by_part)
+
+    def _by_part(self, function: Callable, parts: Sequence, step: int, finer: int) -> Iterator[tuple[int, Any]]:
+        """The number of the part, and function(part, rows), for some tiles."""
+
+        def some() -> Iterator[tuple[int, Any, slice]]:
+            chosen = list(some_tiles(len(parts), step))
+            for part, (at, own) in zip(_fetch(parts, [at for at, _ in chosen]), chosen, strict=True):
+                yield from ((at, part, rows) for rows in part.tiles(finer)[own])
+
+        return self.map(lambda tile: (tile[0], function(*tile[1:])), some())
 
     def each(self, function: Callable, parts: Sequence) -> Iterator[Any]:
         """function(part) for each part, in order."""
