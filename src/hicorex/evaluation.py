@@ -14,13 +14,11 @@ from scipy.special import rel_entr
 
 from hicorex.data import Data, Part
 from hicorex.layer import State, block_weights, label_tile, run_pass
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, unbiased
 from hicorex.structure import first_factors, kept_links
 
 # Values held at once while joint states are evaluated.
 MOST_VALUES = 2**18
-# Logarithm of a ratio beyond any that samples can have.
-LARGEST_RATIO = 30.0
 
 
 class Explained(NamedTuple):
@@ -46,7 +44,7 @@ class View(NamedTuple):
     blocks, state, weights : of the layer
     joints : by block, the marginals given the labels that it goes by
     prior : (k, m, 1), p(y) of the samples at hand
-    share : 1 / 2N for N new samples, 0 for those of the marginals; see _unbiased
+    share : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.base.unbiased
     relabel : as in ``run_pass``
     smoothed : by block, the marginals of the samples at hand given the labels, smoothed as in a fit
     """
@@ -149,8 +147,13 @@ def _add_explained(
 ) -> np.ndarray:
     """sum_i E log p(x_i | y_{S_i}) / p(x_i) over some columns for each sample, (T,).
 
-    What each factor adds to those before and after it goes to unique (J, T), in place. ``share`` as in _unbiased.
+    What each factor adds to those before and after it goes to unique (J, T), in place. ``share`` as in ``unbiased``.
     """
+    if len(joint.factors) == 1:
+        known = block.expected_log_ratio(tile, joint, labels, share)
+        if known is not None:
+            unique += known
+            return known.sum(axis=0)
     n_joint, n_columns = joint.probability.shape
     explained = np.zeros(labels.shape[2])
     width = max(1, MOST_VALUES // (n_joint * labels.shape[2]))
@@ -163,7 +166,7 @@ def _add_explained(
         for factors in part.factors:
             weight = (weight[:, None] * labels[:, factors]).reshape(-1, *weight.shape[1:])
         log_ratio = block.log_ratio(tile, part)
-        known = (weight * _unbiased(log_ratio, share)).sum(axis=0)
+        known = (weight * unbiased(log_ratio, share)).sum(axis=0)
         explained += known.sum(axis=0)
         for place, factors in enumerate(part.factors):
             lost = known
@@ -171,16 +174,6 @@ def _add_explained(
                 lost = known - _known_without(part, place, weight, log_ratio, labels, share)
             unique += (factors == np.arange(len(unique))[:, None]).astype(float) @ lost
     return explained
-
-
-def _unbiased(log_ratio: np.ndarray, share: float) -> np.ndarray:
-    """Log-ratios whose mean over N new samples is not low for p(y) being that of the same samples; share is 1 / 2N.
-
-    To first order the mean of log p(x | y) / sum_y p(y) p(x | y) falls short by that of (ratio - 1) / 2N,
-    as the entropy of frequencies does by (states - 1) / 2N. Bounds on the samples themselves have share 0.
-    """
-    # States that never occur may have any ratio; they have no weight.
-    return log_ratio + share * np.expm1(np.minimum(log_ratio, LARGEST_RATIO)) if share else log_ratio
 
 
 def _known_without(
@@ -195,5 +188,5 @@ def _known_without(
     log_ratio = np.where(given > 0, log_ratio.reshape(shape), -np.inf)
     largest = log_ratio.max(axis=place, keepdims=True)
     without = largest + np.log((given * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
-    known = _unbiased(without, share) * weight.reshape(shape).sum(axis=place, keepdims=True)
+    known = unbiased(without, share) * weight.reshape(shape).sum(axis=place, keepdims=True)
     return known.sum(axis=tuple(range(len(joint.factors))))

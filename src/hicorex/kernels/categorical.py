@@ -78,6 +78,31 @@ def add_table_rows(codes, offsets, table, out):
 
 
 @jit
+def add_linked(codes, offsets, alpha, table, out):
+    """Add to out (J, T) the entries of table (J, F) that codes (n, T) point to, where alpha (J, n) > 0."""
+    for j in range(alpha.shape[0]):
+        for i in range(alpha.shape[1]):
+            if alpha[j, i] > 0:
+                own = table[j, offsets[i] : offsets[i + 1]]
+                for row in range(codes.shape[1]):
+                    out[j, row] += own[codes[i, row]]
+
+
+@jit
+def add_expected(codes, columns, offsets, table, factors, labels, out):
+    """Add to out (J, T), for some columns (Q,) with a factor each, the mean over its labels (k, J, T) of a table.
+
+    table (k, F), of which those of each column begin at offsets (Q,); codes (n, T) of all columns.
+    """
+    for q in range(columns.shape[0]):
+        j = factors[q]
+        for s in range(labels.shape[0]):
+            own = table[s, offsets[q] : offsets[q + 1]]
+            for row in range(codes.shape[1]):
+                out[j, row] += labels[s, j, row] * own[codes[columns[q], row]]
+
+
+@jit
 def count_labels(codes, offsets, labels, out):
     """Add each row of labels (T, C) to the rows of out (F, C) that its codes (n, T) point to."""
     for i in range(codes.shape[0]):

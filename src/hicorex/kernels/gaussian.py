@@ -197,6 +197,31 @@ def _add_product(a, scale, b, out):
 
 
 @jit
+def add_expected(x, columns, log_weight, constant, linear, quadratic, factors, labels, present, out):
+    """Add to out (J, T), for columns (Q,) with a factor each, E log p(x | y) / p(x) over its labels (k, J, T).
+
+    x (n, T) values; log_weight (k, Q) of the states; coefficients (k - 1, Q); present (Q, T), or (Q, 0) if all are.
+    """
+    total = np.empty(x.shape[1], x.dtype)
+    mean = np.empty(x.shape[1], x.dtype)
+    for q in range(columns.shape[0]):
+        own, j = x[columns[q]], factors[q]
+        total[:] = log_weight[0, q]
+        mean[:] = 0
+        for s in range(constant.shape[0]):
+            _add_quadratic(own, log_weight[s + 1, q] + constant[s, q], linear[s, q], quadratic[s, q], total)
+            for row in range(own.shape[0]):
+                z = constant[s, q] + own[row] * (linear[s, q] + own[row] * quadratic[s, q])
+                mean[row] += labels[s + 1, j, row] * z
+        if present.shape[1]:
+            for row in range(own.shape[0]):
+                out[j, row] += (mean[row] - total[row]) * present[q, row]
+        else:
+            for row in range(own.shape[0]):
+                out[j, row] += mean[row] - total[row]
+
+
+@jit
 def scale(numbers, weight, total, size, centre, square, least, most):
     """The scale of columns (T, c), NaN where missing, of samples with weights (T,), into (c,) each, as survey.Scale."""
     n_rows, n = numbers.shape

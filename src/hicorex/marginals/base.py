@@ -18,6 +18,8 @@ from hicorex.archive import storable
 
 # Every state's marginal is estimated as if it had seen one more sample of the column's own marginal.
 PRIOR_SAMPLES = 1.0
+# Logarithm of a ratio beyond any that samples can have.
+LARGEST_RATIO = 30.0
 
 
 class Block(ABC):
@@ -153,6 +155,13 @@ class Block(ABC):
     def log_ratio(self, tile: Any, joint: "Joint") -> np.ndarray:
         """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
 
+    def expected_log_ratio(self, tile: Any, joint: "Joint", labels: np.ndarray, share: float) -> np.ndarray | None:
+        """For columns with one factor, the mean of log_ratio over its labels (k, J, T), summed by factor, (J, T).
+
+        ``share`` as in ``unbiased``. None if there is no quicker way than by log_ratio.
+        """
+        return None
+
     @abstractmethod
     def own_scores(self, tile: Any, weights: Any, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own (n,): (k - 1, n, T)."""
@@ -238,3 +247,13 @@ def take_factors(parameters, factors):
 def all_states(sums: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Sums of every state (k, J, n) from those of states 1 to k - 1 and the total (n,)."""
     return np.concatenate([(total - sums.sum(axis=0))[None], sums])
+
+
+def unbiased(log_ratio: np.ndarray, share: float) -> np.ndarray:
+    """Log-ratios whose mean over N new samples is not low for p(y) being that of the same samples; share is 1 / 2N.
+
+    To first order the mean of log p(x | y) / sum_y p(y) p(x | y) falls short by that of (ratio - 1) / 2N,
+    as the entropy of frequencies does by (states - 1) / 2N. Bounds on the samples themselves have share 0.
+    """
+    # States that never occur may have any ratio; they have no weight.
+    return log_ratio + share * np.expm1(np.minimum(log_ratio, LARGEST_RATIO)) if share else log_ratio

@@ -8,7 +8,7 @@ from scipy.special import chdtrc
 
 from hicorex import kernels
 from hicorex.archive import storable
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked, take_rows
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked, take_rows, unbiased
 
 # Dependence between columns is measured on their most frequent categories; the rest count as one.
 MOST_FEATURES = 8
@@ -174,9 +174,9 @@ class Categorical(Block):
 
     def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        out = np.zeros((tile.codes.shape[1], alpha.shape[0]))
-        kernels.categorical.add_table_rows(tile.codes, self.offsets, np.ascontiguousarray(weights.log_mixture.T), out)
-        return out.T
+        out = np.zeros((alpha.shape[0], tile.codes.shape[1]))
+        kernels.categorical.add_linked(tile.codes, self.offsets, alpha, weights.log_mixture, out)
+        return out
 
     def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
@@ -248,12 +248,25 @@ class Categorical(Block):
 
     def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
         """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
+        table, offsets = self._log_ratios(joint)
+        return table[:, offsets[:-1, None] + tile.codes[joint.columns]]
+
+    def expected_log_ratio(self, tile: Tile, joint: Joint, labels: np.ndarray, share: float) -> np.ndarray:
+        """For columns with one factor, the mean of log_ratio over its labels (k, J, T), summed by factor, (J, T)."""
+        table, offsets = self._log_ratios(joint)
+        expected = np.zeros(labels.shape[1:])
+        kernels.categorical.add_expected(
+            tile.codes, joint.columns, offsets, unbiased(table, share), joint.factors[0], labels, expected
+        )
+        return expected
+
+    def _log_ratios(self, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+        """log p(v | y_S) / p(v) of the categories of a joint's columns, (states, F_Q), and where each begins."""
         entries, offsets = self._entries(joint.columns)
         own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
         log_p = joint.parameters.log_p
         mixture = np.log((joint.probability[:, own] * joint.parameters.p).sum(axis=0))
-        table = (log_p - mixture) * self.is_category[entries]
-        return table[:, offsets[:-1, None] + tile.codes[joint.columns]]
+        return (log_p - mixture).astype(float) * self.is_category[entries], offsets
 
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""

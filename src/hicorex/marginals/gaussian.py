@@ -280,6 +280,30 @@ class Gaussian(Block):
         log_p -= largest + np.log(density.sum(axis=0))
         return log_p * self._observed_cells(tile)[joint.columns] if self.gaps.size else log_p
 
+    def expected_log_ratio(self, tile: Tile, joint: Joint, labels: np.ndarray, share: float) -> np.ndarray | None:
+        """For columns with one factor, the mean of log_ratio over its labels (k, J, T), summed by factor, (J, T)."""
+        if share:
+            return None
+        parameters = Parameters(*(array[:, None].astype(self.dtype) for array in joint.parameters))
+        coefficients = [array[:, 0] for array in self.log_odds(parameters)]
+        # A state that never occurs must not dwarf the others.
+        log_weight = np.where(joint.probability > 0, np.log(np.maximum(joint.probability, 1e-300)), -1e30)
+        present = (
+            self._observed_cells(tile)[joint.columns] if self.gaps.size else np.empty((joint.columns.size, 0), bool)
+        )
+        expected = np.zeros(labels.shape[1:])
+        kernels.gaussian.add_expected(
+            tile.x,
+            joint.columns,
+            log_weight.astype(self.dtype),
+            *coefficients,
+            joint.factors[0],
+            labels,
+            present,
+            expected,
+        )
+        return expected
+
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
         columns = np.arange(self.n_columns)
