@@ -7,15 +7,15 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, issparse
 from scipy.special import ndtr, ndtri
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
 
 from hicorex.archive import storable
 from hicorex.data import Data
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.frames import keep_values, plain_columns, plain_numbers, split_categories
-from hicorex.marginals import Categorical, Gaussian, categorical, gaussian
+from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian, sparse
 
 KINDS = ("gaussian", "rank", "categorical")
 MOST_CATEGORIES = 100_000
@@ -35,12 +35,14 @@ class Columns:
 
     Parameters
     ----------
-    X : array-like or data frame (pandas, polars, pyarrow) of shape (n_samples, n_columns)
+    X : array-like, data frame (pandas, polars, pyarrow) or scipy sparse table of shape (n_samples, n_columns)
     """
 
     def __init__(self, X: Any, least_samples: int = 2):
-        if issparse(X):
-            raise ColumnTypeError("X is a sparse matrix; pass X.toarray(), a dense table.")
+        self.sparse: csc_array | None = csc_array(_checked_sparse(X, least_samples)) if issparse(X) else None
+        if self.sparse is not None:
+            self.names, self._array, self.shape = None, None, self.sparse.shape
+            return
         if isinstance(X, np.ma.MaskedArray):
             X = (
                 np.ma.filled(X.astype(float), np.nan)
@@ -76,6 +78,11 @@ class Columns:
             self._array = array
             self.shape = array.shape
 
+    @property
+    def row_cells(self) -> int:
+        """How many cells a sample has, on average."""
+        return self.shape[1] if self.sparse is None else max(1, self.sparse.nnz // max(1, self.shape[0]))
+
     def name(self, i: int) -> str:
         """How messages call a column."""
         return repr(self.names[i]) if self.names else str(i)
@@ -87,14 +94,17 @@ class Columns:
 
     def kinds(self) -> list[str]:
         """What "auto" makes of every column."""
-        if self._array is not None and self._array.dtype.kind in "fiub":
-            return ["gaussian" if self._array.dtype.kind == "f" else "categorical"] * self.shape[1]
+        whole = self._array if self.sparse is None else self.sparse
+        if whole is not None and whole.dtype.kind in "fiub":
+            return ["gaussian" if whole.dtype.kind == "f" else "categorical"] * self.shape[1]
         return [self.kind(i) for i in range(self.shape[1])]
 
     def numbers(self, indices: np.ndarray) -> np.ndarray:
         """Columns as a new float64 array (n_samples, len(indices)), NaN where missing."""
         if self._array is not None and self._array.dtype.kind in "fiub":
             numbers = np.array(self._array[:, indices], dtype=float, order="C")
+        elif self.sparse is not None:
+            numbers = self.sparse[:, indices].toarray().astype(float, order="C")
         else:
             numbers = np.empty((self.shape[0], len(indices)))
             for at, i in enumerate(indices):
@@ -110,7 +120,13 @@ class Columns:
 
     def categories(self, i: int) -> tuple[np.ndarray, bool]:
         """The distinct values of a column, rising, and whether any value is missing; infinities are refused."""
-        values, missing = self._coded(i) or self._values(i)
+        if self.sparse is not None:
+            values = self._cells(i)
+            if values.size < self.shape[0]:
+                values = np.append(values, values.dtype.type(0))
+            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, bool)
+        else:
+            values, missing = self._coded(i) or self._values(i)
         if values.dtype.kind == "f" and np.isinf(values).any():
             self._refuse_infinity(i)
         if missing.dtype != bool:
@@ -126,6 +142,37 @@ class Columns:
         found, new = _find(values, categories, missing)
         return (found if coded is None else np.append(found, categories.size)[coded[1]]), new
 
+    def cells(self, columns: np.ndarray, categories: list[np.ndarray]) -> tuple[sparse.Samples, np.ndarray, list[int]]:
+        """The cells of some columns of a sparse table that do not hold 0, by their place among the categories.
+
+        Also the place of 0 in each column, and the columns in which any value is none of the categories.
+        """
+        assert self.sparse is not None
+        indptr, rows = self.sparse.indptr, self.sparse.indices
+        own_codes, own_rows, zero, unseen = [], [], np.empty(columns.size, np.int64), []
+        for at, i in enumerate(columns.tolist()):
+            values = self._cells(i)
+            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, bool)
+            nothing = np.zeros(1, values.dtype), np.zeros(1, bool)
+            (zero[at],), new_zero = _find(nothing[0], categories[at], nothing[1])
+            codes, new = _find(values, categories[at], missing)
+            if new or (new_zero and values.size < self.shape[0]):
+                unseen.append(i)
+            stored = codes != zero[at]
+            own_codes.append(codes[stored])
+            own_rows.append(rows[indptr[i] : indptr[i + 1]][stored])
+        starts = np.concatenate([[0], np.cumsum([codes.size for codes in own_codes])])
+        samples = sparse.samples_of(starts, np.concatenate(own_rows), np.concatenate(own_codes), self.shape[0])
+        return samples, zero, unseen
+
+    def _cells(self, i: int) -> np.ndarray:
+        """The stored values of a column of a sparse table."""
+        assert self.sparse is not None
+        values = self.sparse.data[self.sparse.indptr[i] : self.sparse.indptr[i + 1]]
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            self._refuse_infinity(i)
+        return values
+
     def _refuse_infinity(self, i: int) -> None:
         raise HicorexError(f"Column {self.name(i)} has an infinity in it; make it a number, or NaN for missing.")
 
@@ -134,7 +181,7 @@ class Columns:
 
         The values need not all be different, nor in order. None for columns of other types.
         """
-        if self._array is not None or self._plain[i]:
+        if self._array is not None or self.sparse is not None or self._plain[i]:
             return None
         series = self._frame[:, int(i)]
         if series.dtype not in (nw.Categorical, nw.Enum):
@@ -163,6 +210,9 @@ class Columns:
             return np.append(coded[0], coded[0][:1] if coded[0].size else 0)[coded[1]], coded[1] < 0
         if self._array is not None:
             values = self._array[:, i]
+            missing = np.zeros(len(values), bool)
+        elif self.sparse is not None:
+            values = self.sparse[:, [i]].toarray()[:, 0]
             missing = np.zeros(len(values), bool)
         elif self._plain[i]:
             values, missing = self._plain_values(int(i))
@@ -197,6 +247,30 @@ def _checked(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.nda
     if values.dtype.kind not in "fiubUS":
         raise ColumnTypeError(f"Column {name} has type {values.dtype}; make it numbers or text.")
     return values, missing
+
+
+def _checked_sparse(X: Any, least_samples: int) -> Any:
+    """A sparse table column after column, each cell once."""
+    if X.dtype.kind not in "fiub":
+        raise ColumnTypeError(f"X is a sparse table of type {X.dtype}; make it numbers.")
+    checked = check_array(
+        X,
+        accept_sparse="csc",
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=least_samples,
+        ensure_min_features=1,
+        input_name="X",
+    )
+    if not checked.has_canonical_format:
+        checked = checked.copy()
+        checked.sum_duplicates()
+    return checked
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    """Some samples of a table, whatever it came as."""
+    return _safe_indexing(X.tocsr() if issparse(X) else X, rows)
 
 
 def _check_shape(shape: tuple[int, int], least_samples: int) -> None:
@@ -270,7 +344,7 @@ class Schema:
             if marginals == "auto" and categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * len(weight)):
                 many.append(table.name(i))
             self.informative[i] = categories.size > 1
-            binary[i] = categories.size == 2 and not gaps
+            binary[i] = categories.size == 2 and not gaps and (table.sparse is None or categories[0] == 0)
         if many:
             warnings.warn(
                 f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
@@ -345,7 +419,8 @@ class Schema:
         for b, (part, block) in enumerate(zip(self.parts, data.blocks, strict=True)):
             if isinstance(block, Categorical):
                 for own in data.parts:
-                    digest.update(np.ascontiguousarray(own.samples[b].codes).data)
+                    for array in own.samples[b]:
+                        digest.update(np.ascontiguousarray(array).data)
                 for i in part.tolist():
                     digest.update(repr(self.categories[i].tolist()).encode("utf-8", "surrogatepass"))
             else:
@@ -400,8 +475,13 @@ class Schema:
 
     def _categorical(
         self, table: Columns, part: np.ndarray, dtype: Any, unseen: list[str]
-    ) -> tuple[Categorical, categorical.Samples]:
+    ) -> tuple[Categorical, categorical.Samples | sparse.Samples]:
         sizes = np.array([self.categories[i].size for i in part])
+        if table.sparse is not None:
+            cells, zero, new_in = table.cells(part, [self.categories[i] for i in part.tolist()])
+            unseen += map(table.name, new_in)
+            binary = bool(np.all((sizes == 2) & (zero == 0)) and cells.codes.max(initial=0) < 2)
+            return SparseCategorical(sizes, zero, binary, dtype), cells
         codes = np.empty((part.size, table.shape[0]), np.min_scalar_type(sizes.max()))
         for at, i in enumerate(part):
             codes[at], new = table.codes(i, self.categories[i])

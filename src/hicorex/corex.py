@@ -7,13 +7,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from hicorex.archive import storable
 from hicorex.checkpoint import Notes, noting
-from hicorex.columns import Columns, Schema
+from hicorex.columns import Columns, Schema, rows_of
 from hicorex.data import Data, Part
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
@@ -209,7 +208,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         if not 1e-30 < weight.sum() < 1e30:
             raise HicorexError(f"sample_weight sums to {weight.sum():.2g}; scale it to about the number of samples.")
         if not weight.all():
-            table, weight = Columns(_safe_indexing(X, np.flatnonzero(weight))), weight[weight > 0]
+            table, weight = Columns(rows_of(X, np.flatnonzero(weight))), weight[weight > 0]
         self._schema = Schema(table, self.marginals, weight)
         data, _ = self._schema.encode(table, weight)
         if notes.kept:
@@ -383,12 +382,13 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _map(self, X: Any, function) -> tuple[np.ndarray, ...]:
         """The arrays that function(state, data, engine) gives for batches of samples, put together."""
         check_is_fitted(self)
-        n_samples, n_columns = Columns(X, least_samples=1).shape
-        height = max(1, BATCH_CELLS // n_columns)
+        table = Columns(X, least_samples=1)
+        n_samples = table.shape[0]
+        height = max(1, BATCH_CELLS // table.row_cells)
         parts = []
         with LocalEngine(self.n_jobs) as engine:
             for first in range(0, n_samples, height):
-                rows = X if n_samples <= height else _safe_indexing(X, np.arange(first, min(first + height, n_samples)))
+                rows = X if n_samples <= height else rows_of(X, np.arange(first, min(first + height, n_samples)))
                 parts.append(function(self._state, self._encode(rows), engine))
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 

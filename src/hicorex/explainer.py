@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hicorex.archive import write_archive
 from hicorex.bounds import Bounds, bounds_of
+from hicorex.columns import rows_of
 from hicorex.engine import LocalEngine
 from hicorex.evidence import Evidence, Rung, gather
 from hicorex.exceptions import HicorexError
@@ -276,8 +277,8 @@ class Explainer(TransformerMixin, BaseEstimator):
             own, other = (None, None) if weight is None else (weight[training], weight[held_out])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # this model's own fit has said what there is to say
-                model.fit(_safe_indexing(X, training), sample_weight=own)
-                parts.append(model._evidence(_safe_indexing(X, held_out), self.bounds_.depth, other))
+                model.fit(rows_of(X, training), sample_weight=own)
+                parts.append(model._evidence(rows_of(X, held_out), self.bounds_.depth, other))
         return bounds_of(parts, cross_fitted=True)
 
     def _conclude(self, evidence: Evidence) -> None:
@@ -293,7 +294,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         if sample_weight is not None:
             weight = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(X))
             used = weight > 0
-            self._training = (X if used.all() else _safe_indexing(X, np.flatnonzero(used)), weight[used])
+            self._training = (X if used.all() else rows_of(X, np.flatnonzero(used)), weight[used])
 
     def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
         """Samples to fit again, and their weights."""
@@ -307,6 +308,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
 

@@ -93,7 +93,7 @@ def _gather(
             codes
             for b, block in enumerate(data.blocks)
             if isinstance(block, Categorical)
-            for codes in block.join([part.samples[b] for part in data.parts]).codes
+            for codes in block.codes_of(block.join([part.samples[b] for part in data.parts]))
         ]
         _, same = frequencies(np.zeros(data.n_samples), *discrete)
         _, both = frequencies(same, *labels.argmax(axis=0))

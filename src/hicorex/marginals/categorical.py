@@ -1,5 +1,6 @@
 """Categorical marginals p(x_i | y_j): tables of probabilities."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -86,6 +87,10 @@ class Categorical(Block):
     def take(self, samples: Samples, rows: np.ndarray) -> Samples:
         """Some samples (M,), or other samples for each column (n, M)."""
         return Samples(take_rows(samples.codes, rows))
+
+    def codes_of(self, samples: Samples) -> Iterable[np.ndarray]:
+        """The codes (N,) of one column after the other."""
+        return samples.codes
 
     def tile(self, samples: Samples, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
@@ -248,12 +253,16 @@ class Categorical(Block):
 
     def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
         """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
-        entries, offsets = self._entries(joint.columns)
-        own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
-        log_p = joint.parameters.log_p
-        mixture = np.log((joint.probability[:, own] * joint.parameters.p).sum(axis=0))
-        table = (log_p - mixture) * self.is_category[entries]
+        _, offsets = self._entries(joint.columns)
+        table, _ = self.log_ratio_table(joint)
         return table[:, offsets[:-1, None] + tile.codes[joint.columns]]
+
+    def log_ratio_table(self, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+        """log p(v | y_S) / p(v) of each category of the columns of a joint, (states, F_Q), and whose it is, (F_Q,)."""
+        entries, _ = self._entries(joint.columns)
+        own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
+        mixture = np.log((joint.probability[:, own] * joint.parameters.p).sum(axis=0))
+        return (joint.parameters.log_p - mixture) * self.is_category[entries], own
 
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""

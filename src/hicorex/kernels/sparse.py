@@ -1,0 +1,163 @@
+"""Loops over the stored cells of sparse categorical columns.
+
+The cells of a tile lie column after column: those of column i from ``starts[i]`` on, each with its row and its code.
+"""
+
+import numpy as np
+
+from hicorex.kernels.compiled import jit
+
+
+@jit
+def by_column(indptr, columns, codes, n_columns):
+    """Cells that lie row after row, those of the first from ``indptr[0]`` on, sorted by column: starts, rows, codes."""
+    first, last = indptr[0], indptr[-1]
+    starts = np.zeros(n_columns + 1, np.int64)
+    for cell in range(first, last):
+        starts[columns[cell] + 1] += 1
+    for i in range(n_columns):
+        starts[i + 1] += starts[i]
+    free = starts[:-1].copy()
+    own_rows = np.empty(last - first, np.int32)
+    own_codes = np.empty(last - first, np.int32)
+    for row in range(indptr.size - 1):
+        for cell in range(indptr[row], indptr[row + 1]):
+            at = free[columns[cell]]
+            free[columns[cell]] += 1
+            own_rows[at] = row
+            own_codes[at] = codes[cell]
+    return starts, own_rows, own_codes
+
+
+@jit
+def add_table_rows(starts, rows, codes, places, table, out):
+    """Add to each row of out (T, C) the rows of table (P, C) of its cells, those of column i from places (n,) on."""
+    for i in range(starts.size - 1):
+        for cell in range(starts[i], starts[i + 1]):
+            f = places[i] + codes[cell]
+            row = rows[cell]
+            for c in range(out.shape[1]):
+                out[row, c] += table[f, c]
+
+
+@jit
+def count_labels(starts, rows, codes, places, labels, out):
+    """Add each row of labels (T, C) to the rows of out (P, C) of its cells."""
+    for i in range(starts.size - 1):
+        for cell in range(starts[i], starts[i + 1]):
+            f = places[i] + codes[cell]
+            row = rows[cell]
+            for c in range(labels.shape[1]):
+                out[f, c] += labels[row, c]
+
+
+@jit
+def joint_counts(starts, rows, codes, columns, places, weight, labels, links, out):
+    """Add the counts of each linked variable's cells in each joint state of its factors.
+
+    columns (Q,) and links (D, Q) as in structure.joint_moments; places (Q,) where a variable's cells belong in
+    out (P, k^D); weight (T,); labels (k, J, T).
+    """
+    n_states = labels.shape[0]
+    last = out.shape[1] // n_states**2
+    for q in range(columns.size):
+        deep = links.shape[0] > 2 and links[-1, q] >= 0
+        for cell in range(starts[columns[q]], starts[columns[q] + 1]):
+            row = rows[cell]
+            counts = out[places[q] + codes[cell]]
+            for s in range(n_states):
+                first = weight[row] * labels[s, links[0, q], row]
+                for t in range(n_states):
+                    both = first * labels[t, links[1, q], row]
+                    if not deep:
+                        counts[(s * n_states + t) * last] += both
+                        continue
+                    for u in range(n_states):
+                        counts[(s * n_states + t) * n_states + u] += both * labels[u, links[2, q], row]
+
+
+@jit
+def _label(scores, own, factor, row, f):
+    """The most likely state without what a cell of category f adds to the scores."""
+    best, state = 0.0, 0
+    for s in range(scores.shape[0]):
+        score = scores[s, factor, row] - own[s, f]
+        if score > best:
+            best, state = score, s + 1
+    return state
+
+
+@jit
+def tabulate_without(starts, rows, codes, offsets, zeros, owner, scores, own, weight, out):
+    """Add the weight of each category in the states that the label of a column's owner (n,) has without the column.
+
+    offsets (n + 1,) where a column's categories begin; zeros (n,) where that of no cell is; scores (k - 1, J, T);
+    own (k - 1, F) what a category adds to the scores of the owner; weight (T,); out (k, F).
+    """
+    n_rows = weight.size
+    for i in range(owner.size):
+        zero = zeros[i]
+        # As if there were no cells, and then what the cells change.
+        if scores.shape[0] == 1:
+            ones = 0.0
+            total = 0.0
+            for row in range(n_rows):
+                total += weight[row]
+                ones += weight[row] if scores[0, owner[i], row] - own[0, zero] > 0 else 0.0
+            out[0, zero] += total - ones
+            out[1, zero] += ones
+        else:
+            for row in range(n_rows):
+                out[_label(scores, own, owner[i], row, zero), zero] += weight[row]
+        for cell in range(starts[i], starts[i + 1]):
+            row, f = rows[cell], offsets[i] + codes[cell]
+            out[_label(scores, own, owner[i], row, zero), zero] -= weight[row]
+            out[_label(scores, own, owner[i], row, f), f] += weight[row]
+        for state in range(out.shape[0]):
+            out[state, zero] = max(out[state, zero], 0.0)
+
+
+@jit
+def add_constants(factors, table, labels, explained, unique):
+    """Add the means over labels (k, J, T) of constants of the joint states of some tuples of factors (d, P).
+
+    table (1 + d, k^d, P): what goes to explained (T,), and to unique (J, T) of each factor of the tuple.
+    """
+    n_states, _, n_rows = labels.shape
+    weight = np.empty(n_rows)
+    for p in range(factors.shape[1]):
+        for joint in range(table.shape[1]):
+            weight[:] = 1
+            rest = joint
+            for place in range(factors.shape[0] - 1, -1, -1):
+                own = labels[rest % n_states, factors[place, p]]
+                rest //= n_states
+                for row in range(n_rows):
+                    weight[row] *= own[row]
+            for row in range(n_rows):
+                explained[row] += weight[row] * table[0, joint, p]
+            for place in range(factors.shape[0]):
+                to = unique[factors[place, p]]
+                value = table[place + 1, joint, p]
+                for row in range(n_rows):
+                    to[row] += weight[row] * value
+
+
+@jit
+def add_cells(starts, rows, codes, columns, places, factors, table, labels, explained, unique):
+    """As add_constants, of the cells of some columns (Q,) with factors (d, Q): table (1 + d, k^d, F_Q), from
+    places (Q,) on."""
+    n_states = labels.shape[0]
+    for q in range(columns.size):
+        for cell in range(starts[columns[q]], starts[columns[q] + 1]):
+            row = rows[cell]
+            f = places[q] + codes[cell]
+            for joint in range(table.shape[1]):
+                weight = 1.0
+                rest = joint
+                for place in range(factors.shape[0] - 1, -1, -1):
+                    weight *= labels[rest % n_states, factors[place, q], row]
+                    rest //= n_states
+                explained[row] += weight * table[0, joint, f]
+                for place in range(factors.shape[0]):
+                    unique[factors[place, q], row] += weight * table[place + 1, joint, f]
