@@ -30,14 +30,17 @@ def by_column(indptr, columns, codes, n_columns):
 
 
 @jit
-def add_table_rows(starts, rows, codes, places, table, out):
-    """Add to each row of out (T, C) the rows of table (P, C) of its cells, those of column i from places (n,) on."""
+def add_table(starts, rows, codes, places, table, firsts, used, out):
+    """Add to out (C, T) the columns of table (C, P) of the cells of each sample, those of column i from places (n,) on.
+
+    Only the rows of the table that ``used`` lists for column i, from ``firsts[i]`` on, are other than zero there.
+    """
     for i in range(starts.size - 1):
-        for cell in range(starts[i], starts[i + 1]):
-            f = places[i] + codes[cell]
-            row = rows[cell]
-            for c in range(out.shape[1]):
-                out[row, c] += table[f, c]
+        for at in range(firsts[i], firsts[i + 1]):
+            to = out[used[at]]
+            values = table[used[at]]
+            for cell in range(starts[i], starts[i + 1]):
+                to[rows[cell]] += values[places[i] + codes[cell]]
 
 
 @jit
@@ -77,6 +80,79 @@ def joint_counts(starts, rows, codes, columns, places, weight, labels, links, ou
 
 
 @jit
+def joint_ones(starts, rows, columns, weight, ones, links, out):
+    """As joint_counts, where factors have two states, ones (J, T) the probability of state 1, and a column one place:
+    out (Q, 2^D)."""
+    for q in range(columns.size):
+        deep = links.shape[0] > 2 and links[-1, q] >= 0
+        first, second, third = ones[links[0, q]], ones[links[1, q]], ones[max(links[-1, q], 0)]
+        n = n_a = n_b = n_ab = n_c = n_ac = n_bc = n_abc = 0.0
+        for cell in range(starts[columns[q]], starts[columns[q] + 1]):
+            row = rows[cell]
+            w = weight[row]
+            a, b = w * first[row], w * second[row]
+            ab = a * second[row]
+            n += w
+            n_a += a
+            n_b += b
+            n_ab += ab
+            if deep:
+                c = third[row]
+                n_c += w * c
+                n_ac += a * c
+                n_bc += b * c
+                n_abc += ab * c
+        _joint_states(n, n_a, n_b, n_ab, n_c, n_ac, n_bc, n_abc, out[q])
+
+
+@jit
+def joint_totals(weight, ones, links, out):
+    """As joint_ones, of all samples."""
+    total = 0.0
+    alone = np.zeros(ones.shape[0])
+    for row in range(weight.size):
+        total += weight[row]
+    for j in range(ones.shape[0]):
+        own = ones[j]
+        own_sum = 0.0
+        for row in range(weight.size):
+            own_sum += weight[row] * own[row]
+        alone[j] = own_sum
+    for q in range(links.shape[1]):
+        first, second = ones[links[0, q]], ones[links[1, q]]
+        n_ab = n_c = n_ac = n_bc = n_abc = 0.0
+        if links.shape[0] > 2 and links[-1, q] >= 0:
+            third = ones[links[-1, q]]
+            n_c = alone[links[-1, q]]
+            for row in range(weight.size):
+                c = weight[row] * third[row]
+                ab = first[row] * second[row]
+                n_ab += weight[row] * ab
+                n_ac += first[row] * c
+                n_bc += second[row] * c
+                n_abc += ab * c
+        else:
+            for row in range(weight.size):
+                n_ab += weight[row] * first[row] * second[row]
+        _joint_states(total, alone[links[0, q]], alone[links[1, q]], n_ab, n_c, n_ac, n_bc, n_abc, out[q])
+
+
+@jit
+def _joint_states(n, n_a, n_b, n_ab, n_c, n_ac, n_bc, n_abc, out):
+    """Add the counts of the joint states of two or three factors, from those in which some are in state 1."""
+    last = out.size // 4
+    if last > 1:
+        out[1] += n_c - n_ac - n_bc + n_abc
+        out[3] += n_bc - n_abc
+        out[5] += n_ac - n_abc
+        out[7] += n_abc
+    out[0] += n - n_a - n_b - n_c + n_ab + n_ac + n_bc - n_abc
+    out[last] += n_b - n_ab - n_bc + n_abc
+    out[2 * last] += n_a - n_ab - n_ac + n_abc
+    out[3 * last] += n_ab - n_abc
+
+
+@jit
 def _label(scores, own, factor, row, f):
     """The most likely state without what a cell of category f adds to the scores."""
     best, state = 0.0, 0
@@ -101,9 +177,10 @@ def tabulate_without(starts, rows, codes, offsets, zeros, owner, scores, own, we
         if scores.shape[0] == 1:
             ones = 0.0
             total = 0.0
+            score, least = scores[0, owner[i]], own[0, zero]
             for row in range(n_rows):
                 total += weight[row]
-                ones += weight[row] if scores[0, owner[i], row] - own[0, zero] > 0 else 0.0
+                ones += weight[row] if score[row] - least > 0 else 0.0
             out[0, zero] += total - ones
             out[1, zero] += ones
         else:

@@ -109,13 +109,12 @@ class Categorical(Block):
 
     def estimate(self, sums, label_count: np.ndarray, prior_samples: float) -> Parameters:
         """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
-        count = sums[0]
-        if self.binary:
-            count = np.zeros((*sums[0].shape[:2], self.offsets[-1]))
-            count[..., 1::3] = sums[0]
-            count[..., ::3] = label_count[1:, :, None] - sums[0]
+        count, total, marginal = np.ascontiguousarray(sums[0]), self.totals[0], self._marginal
         p = np.empty((*label_count.shape, self.offsets[-1]), self.dtype)
-        kernels.categorical.estimates(count, self.totals[0], self._marginal, self.offsets, prior_samples, p)
+        if self.binary:
+            kernels.categorical.binary_estimates(count, label_count, total, marginal, prior_samples, p)
+        else:
+            kernels.categorical.estimates(count, total, marginal, self.offsets, prior_samples, p)
         return Parameters(p, np.log(p))
 
     def missing_weight(self) -> np.ndarray:
@@ -141,7 +140,10 @@ class Categorical(Block):
     def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i), (J, n)."""
         information = np.empty((prior.shape[1], self.n_columns))
-        kernels.categorical.information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
+        if self.binary:
+            kernels.categorical.binary_information(prior, *parameters, information)
+        else:
+            kernels.categorical.information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
         return information
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csc_array, csr_array, vstack
 
 from hicorex import kernels
 from hicorex.marginals.base import Answers, Joint, Questions
@@ -28,7 +28,10 @@ class Samples(NamedTuple):
 
 
 class SparseWeights(NamedTuple):
-    """As Weights, the table by cell (P, C); tuples (D, p) are the distinct links, tuple_of (Q,) says which is whose."""
+    """As Weights, the table by cell (C, P); tuples (D, p) are the distinct links, tuple_of (Q,) says which is whose.
+
+    used lists the rows of the table that are not zero for column i from firsts[i] on.
+    """
 
     table: np.ndarray
     constant: np.ndarray
@@ -38,6 +41,8 @@ class SparseWeights(NamedTuple):
     questions: Questions
     columns: np.ndarray
     links: np.ndarray | None
+    firsts: np.ndarray
+    used: np.ndarray
     tuples: np.ndarray | None
     tuple_of: np.ndarray | None
 
@@ -57,13 +62,18 @@ class SparseTile:
         """The codes of all cells, (n, T)."""
         return self.dense(np.arange(self.zero.size))
 
+    def cells_of(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows and the codes of a column's cells."""
+        starts, rows, codes = self.cells
+        own = slice(starts[column], starts[column + 1])
+        return rows[own], codes[own]
+
     def dense(self, columns: np.ndarray) -> np.ndarray:
         """The codes of all cells of some columns, (len(columns), T)."""
-        starts, rows, codes = self.cells
         dense = np.repeat(self.zero[columns].astype(np.int32)[:, None], self.n_rows, axis=1)
         for own, i in zip(dense, columns.tolist(), strict=True):
-            cells = slice(starts[i], starts[i + 1])
-            own[rows[cells]] = codes[cells]
+            rows, codes = self.cells_of(i)
+            own[rows] = codes
         return dense
 
 
@@ -129,33 +139,28 @@ class SparseCategorical(Categorical):
         count[self.zeros, 0] = np.where(full | (rest < ROUNDING * total), 0, rest)
         return (count[:, 0],)
 
-    def estimate(self, sums: Any, label_count: np.ndarray, prior_samples: float) -> Parameters:
-        """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
-        return super().estimate((np.ascontiguousarray(sums[0]),), label_count, prior_samples)
-
     def look_up(self, tile: Any, table: np.ndarray) -> np.ndarray:
         """The sum over the columns of the entries of a table (F,) that each sample points to, (T,)."""
-        return self._add_rows(tile, *self._by_cell(table[:, None]))[:, 0]
+        every = np.arange(self.n_columns + 1)
+        return self._add_up(tile, *self._by_cell(table[None]), every, np.zeros(self.n_columns, int))[0]
 
     def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Any:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
         own: Weights = super().weights(parameters, alpha, prior, questions)
-        if self.binary:
-            constant, table = own.constant[:, 0], np.ascontiguousarray(own.table.T)
-        else:
-            constant, table = self._by_cell(own.table)
+        constant, table = (own.constant[:, 0], own.table) if self.binary else self._by_cell(own.table.T)
         tuples = tuple_of = None
         if own.links is not None:
             tuples, tuple_of = _distinct(own.links)
-        return SparseWeights(table, constant.astype(self.dtype), *own[2:], tuples, tuple_of)
+        firsts, used = _used(np.tile(alpha, (len(prior) - 1, 1)))
+        return SparseWeights(table, constant.astype(self.dtype), *own[2:], firsts, used, tuples, tuple_of)
 
     def scores(self, tile: Any, weights: Any) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
-        return np.ascontiguousarray(self._add_rows(tile, weights.constant, weights.table).T)
+        return self._add_up(tile, weights.constant, weights.table, weights.firsts, weights.used)
 
     def log_mixture(self, tile: Any, weights: Any, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        return self._add_rows(tile, *self._by_cell(weights.log_mixture.T)).T
+        return self._add_up(tile, *self._by_cell(weights.log_mixture), *_used(alpha))
 
     def measure(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
@@ -212,15 +217,15 @@ class SparseCategorical(Categorical):
         return explained
 
     def _by_cell(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A table (F, C) as the sum of what zeros have, (C,), and how much more cells have than these, (P, C)."""
-        zeros = table[self.zeros]
-        more = table[1::3] - zeros if self.binary else table - zeros[self.column_of]
-        return zeros.sum(axis=0, dtype=float), np.ascontiguousarray(more)
+        """A table (C, F) as the sum of what zeros have, (C,), and how much more cells have than these, (C, P)."""
+        zeros = table[:, self.zeros]
+        more = table[:, 1::3] - zeros if self.binary else table - zeros[:, self.column_of]
+        return zeros.sum(axis=1, dtype=float), np.ascontiguousarray(more)
 
-    def _add_rows(self, tile: Any, constant: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """What the cells of each sample add to a constant (C,), by a table (P, C): (T, C)."""
-        out = np.tile(constant, (tile.n_rows, 1))
-        kernels.sparse.add_table_rows(*tile.cells, self.places, table, out)
+    def _add_up(self, tile: Any, constant: np.ndarray, table: np.ndarray, firsts: np.ndarray, used: np.ndarray) -> Any:
+        """What the cells of each sample add to a constant (C,), by a table (C, P) of which some rows are used: (C, T)."""
+        out = np.repeat(constant[:, None], tile.n_rows, axis=1)
+        kernels.sparse.add_table(*tile.cells, self.places, table, firsts, used, out)
         return out
 
     def _rest(self, count: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -230,21 +235,32 @@ class SparseCategorical(Categorical):
     def _joint(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> np.ndarray:
         columns, links = weights.columns, weights.links
         n_joint = labels.shape[0] ** len(links)
-        # Of each tuple of factors once: the moments of a column of zeros.
-        totals = np.zeros((weights.tuples.shape[1], n_joint, 2), self.dtype)
-        no_cells, first = np.zeros((1, weight.size), self.dtype), np.zeros(len(totals), int)
-        kernels.structure.joint_moments(no_cells, first, weight[None], labels, weights.tuples, totals)
-        total = totals[weights.tuple_of, :, 0]
+        total = self._totals(labels, weight, weights.tuples, n_joint)[weights.tuple_of]
         entries, offsets = self._entries(columns)
-        places = np.arange(columns.size) - 1 if self.binary else offsets[:-1]
         counts = np.zeros((columns.size if self.binary else entries.size, n_joint))
-        kernels.sparse.joint_counts(*tile.cells, columns, places, weight, labels, links, counts)
+        if self.binary and len(labels) == 2:
+            kernels.sparse.joint_ones(*tile.cells[:2], columns, weight, labels[1], links, counts)
+        else:
+            places = np.arange(columns.size) - 1 if self.binary else offsets[:-1]
+            kernels.sparse.joint_counts(*tile.cells, columns, places, weight, labels, links, counts)
         if self.binary:
-            return np.stack([total, counts.astype(self.dtype)], axis=2)
+            return np.stack([total, counts], axis=2).astype(self.dtype)
         if columns.size:
             seen = np.add.reduceat(counts, offsets[:-1], axis=0)
             counts[offsets[:-1] + self.zero[columns]] = np.maximum(total - seen, 0)
         return counts.astype(self.dtype)
+
+    def _totals(self, labels: np.ndarray, weight: np.ndarray, tuples: np.ndarray, n_joint: int) -> np.ndarray:
+        """The weight of all samples in the joint states of some tuples of factors (D, p), (p, k^D)."""
+        if len(labels) == 2:
+            totals = np.zeros((tuples.shape[1], n_joint))
+            kernels.sparse.joint_totals(weight, labels[1], tuples, totals)
+            return totals
+        # The moments of a column of zeros.
+        moments = np.zeros((tuples.shape[1], n_joint, 2), self.dtype)
+        nothing, first = np.zeros((1, weight.size), self.dtype), np.zeros(len(moments), int)
+        kernels.structure.joint_moments(nothing, first, weight[None], labels, tuples, moments)
+        return moments[..., 0]
 
     def _guesses(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> np.ndarray:
         guesses = np.zeros((2, labels.shape[1], self.n_columns))
@@ -271,9 +287,13 @@ def _samples(matrix: csr_array) -> Samples:
 
 def samples_of(starts: np.ndarray, rows: np.ndarray, codes: np.ndarray, n_samples: int) -> Samples:
     """Cells that lie column after column as samples."""
-    from scipy.sparse import csc_array
-
     return _samples(csc_array((codes.astype(np.int32), rows, starts), (n_samples, starts.size - 1)).tocsr())
+
+
+def _used(alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each column the rows in which alpha (C, n) is not zero, and where those of each begin and end."""
+    columns, used = np.nonzero(alpha.T)
+    return np.searchsorted(columns, np.arange(alpha.shape[1] + 1)), used
 
 
 def _distinct(links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
