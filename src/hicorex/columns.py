@@ -3,6 +3,7 @@
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -39,9 +40,10 @@ class Columns:
     """
 
     def __init__(self, X: Any, least_samples: int = 2):
+        self.names: list[str] | None = None
         self.sparse: csc_array | None = csc_array(_checked_sparse(X, least_samples)) if issparse(X) else None
         if self.sparse is not None:
-            self.names, self._array, self.shape = None, None, self.sparse.shape
+            self._array, self.shape = None, self.sparse.shape
             return
         if isinstance(X, np.ma.MaskedArray):
             X = (
@@ -49,7 +51,6 @@ class Columns:
                 if X.dtype.kind in "fiub"
                 else np.ma.filled(X.astype(object), None)
             )
-        self.names: list[str] | None = None
         try:
             frame = nw.from_native(X, pass_through=True)
         except nw.exceptions.DuplicateError:
@@ -120,6 +121,8 @@ class Columns:
 
     def categories(self, i: int) -> tuple[np.ndarray, bool]:
         """The distinct values of a column, rising, and whether any value is missing; infinities are refused."""
+        if self._seen is not None and self.sparse is not None:
+            return (np.flatnonzero(self._seen[i]) + self._span[0]).astype(self.sparse.dtype), False
         if self.sparse is not None:
             values = self._cells(i)
             if values.size < self.shape[0]:
@@ -148,22 +151,55 @@ class Columns:
         Also the place of 0 in each column, and the columns in which any value is none of the categories.
         """
         assert self.sparse is not None
-        indptr, rows = self.sparse.indptr, self.sparse.indices
-        own_codes, own_rows, zero, unseen = [], [], np.empty(columns.size, np.int64), []
-        for at, i in enumerate(columns.tolist()):
-            values = self._cells(i)
-            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, bool)
-            nothing = np.zeros(1, values.dtype), np.zeros(1, bool)
-            (zero[at],), new_zero = _find(nothing[0], categories[at], nothing[1])
-            codes, new = _find(values, categories[at], missing)
-            if new or (new_zero and values.size < self.shape[0]):
-                unseen.append(i)
-            stored = codes != zero[at]
-            own_codes.append(codes[stored])
-            own_rows.append(rows[indptr[i] : indptr[i + 1]][stored])
-        starts = np.concatenate([[0], np.cumsum([codes.size for codes in own_codes])])
-        samples = sparse.samples_of(starts, np.concatenate(own_rows), np.concatenate(own_codes), self.shape[0])
-        return samples, zero, unseen
+        own = self.sparse[:, columns]
+        column_of, sizes = (
+            np.repeat(np.arange(columns.size), np.diff(own.indptr)),
+            np.array([c.size for c in categories]),
+        )
+        if self._seen is not None and all(known.dtype.kind in "iub" for known in categories):
+            low, high = self._span
+            table = np.repeat(sizes[:, None], high - low + 1, axis=1)
+            values, whose = np.concatenate(categories), np.repeat(np.arange(columns.size), sizes)
+            inside = (values >= low) & (values <= high)
+            code = np.arange(values.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            table[whose[inside], values[inside].astype(np.int64) - low] = code[inside]
+            codes, zero = table[column_of, own.data.astype(np.int64) - low], table[:, -low]
+        else:
+            codes, zero = np.empty(own.nnz, np.int64), np.empty(columns.size, np.int64)
+            for at, known in enumerate(categories):
+                cells = slice(own.indptr[at], own.indptr[at + 1])
+                values = np.append(self._cells(columns[at]), own.dtype.type(0))
+                found, _ = _find(values, known, np.zeros(values.size, bool))
+                codes[cells], zero[at] = found[:-1], found[-1]
+        strange = codes == sizes[column_of]
+        if own.dtype.kind == "f":
+            strange &= ~np.isnan(own.data)
+        new = np.bincount(column_of, strange, columns.size) > 0
+        new |= (zero == sizes) & (np.diff(own.indptr) < self.shape[0])
+        stored = codes != zero[column_of]
+        starts = np.searchsorted(column_of[stored], np.arange(columns.size + 1))
+        samples = sparse.samples_of(starts, own.indices[stored], codes[stored], self.shape[0])
+        return samples, zero, columns[new].tolist()
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        """The least and the largest number of a sparse table."""
+        data = self.sparse.data if self.sparse is not None else np.empty(0)
+        return int(min(data.min(initial=0), 0)), int(max(data.max(initial=0), 0))
+
+    @cached_property
+    def _seen(self) -> np.ndarray | None:
+        """Which whole numbers of the span occur in which column of a sparse table; None if that takes too much room."""
+        if self.sparse is None or self.sparse.dtype.kind not in "iub":
+            return None
+        low, high = self._span
+        if self.shape[1] * (high - low + 1) > WINDOW_CELLS:
+            return None
+        counts = np.diff(self.sparse.indptr)
+        seen = np.zeros((self.shape[1], high - low + 1), bool)
+        seen[np.repeat(np.arange(self.shape[1]), counts), self.sparse.data.astype(np.int64) - low] = True
+        seen[:, -low] |= counts < self.shape[0]
+        return seen
 
     def _cells(self, i: int) -> np.ndarray:
         """The stored values of a column of a sparse table."""

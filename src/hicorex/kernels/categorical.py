@@ -60,7 +60,10 @@ def binary_estimates(ones, label_count, total, marginal, prior_samples, p):
 
 @jit
 def binary_information(weight, p, log_p, out):
-    """As information, where all columns have two categories and none is missing: weight (k, G); p, log_p (k, G, 3 n)."""
+    """As information, where all columns have two categories and none is missing.
+
+    weight (k, G); p, log_p (k, G, 3 n); out (G, n).
+    """
     n_states, n_groups, _ = p.shape
     for g in range(n_groups):
         for i in range(out.shape[1]):

@@ -106,7 +106,7 @@ class SparseCategorical(Categorical):
         """The samples of several parts, one after the other."""
         return parts[0] if len(parts) == 1 else _samples(vstack([self._matrix(part) for part in parts], "csr"))
 
-    def take(self, samples: Samples, rows: np.ndarray) -> Samples:
+    def take(self, samples: Any, rows: np.ndarray) -> Any:
         """Some samples (M,)."""
         return _samples(self._matrix(samples)[rows])
 
@@ -119,12 +119,12 @@ class SparseCategorical(Categorical):
         place = (np.concatenate(rows) if rows else np.empty(0, int), column)
         return _samples(csr_array((by_column.data, place), self._matrix(samples).shape))
 
-    def codes_of(self, samples: Samples) -> Any:
+    def codes_of(self, samples: Any) -> Any:
         """The codes (N,) of one column after the other."""
         tile = self.tile(samples, slice(None))
         return (tile.dense(np.array([i]))[0] for i in range(self.n_columns))
 
-    def tile(self, samples: Samples, rows: slice) -> Any:
+    def tile(self, samples: Any, rows: slice) -> Any:
         """Some samples, in the form that the other methods take."""
         return SparseTile(samples, rows, self.zero)
 
@@ -223,7 +223,7 @@ class SparseCategorical(Categorical):
         return zeros.sum(axis=1, dtype=float), np.ascontiguousarray(more)
 
     def _add_up(self, tile: Any, constant: np.ndarray, table: np.ndarray, firsts: np.ndarray, used: np.ndarray) -> Any:
-        """What the cells of each sample add to a constant (C,), by a table (C, P) of which some rows are used: (C, T)."""
+        """What the cells of each sample add to a constant (C,) by a table (C, P), with some rows in use: (C, T)."""
         out = np.repeat(constant[:, None], tile.n_rows, axis=1)
         kernels.sparse.add_table(*tile.cells, self.places, table, firsts, used, out)
         return out
