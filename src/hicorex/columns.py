@@ -287,6 +287,8 @@ def _checked(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.nda
 
 def _checked_sparse(X: Any, least_samples: int) -> Any:
     """A sparse table column after column, each cell once."""
+    if X.ndim != 2:
+        raise HicorexError("X is a sparse array of one dimension; give two, samples and columns.")
     if X.dtype.kind not in "fiub":
         raise ColumnTypeError(f"X is a sparse table of type {X.dtype}; make it numbers.")
     checked = check_array(
