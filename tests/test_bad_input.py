@@ -124,9 +124,9 @@ def test_ragged_rows_are_refused():
 
 
 def test_sparse_tables_that_are_no_tables_are_refused():
-    with pytest.raises(HicorexError, match="one dimension.*two"):
+    with pytest.raises(HicorexError, match=r"one dimension.*two"):
         Corex().fit(sparse.coo_array(BITS[:, 0]))
-    with pytest.raises(HicorexError, match="sparse.*complex128.*numbers"):
+    with pytest.raises(HicorexError, match=r"sparse.*complex128.*numbers"):
         Corex().fit(sparse.csr_array(BITS.astype(complex)))
     with pytest.raises(HicorexError, match="Column 1 has an infinity"):
         Corex(marginals="categorical").fit(sparse.csr_array(np.array([[0.0, np.inf], [1, 0]])))

@@ -1,5 +1,6 @@
 """Sparse tables: the same answers as their dense forms, from the cells that are not 0 alone."""
 
+import re
 import subprocess
 import sys
 
@@ -247,9 +248,12 @@ def test_models_and_reports(tmp_path):
     found = Corex(2, n_init=2, random_state=0).fit(form)
     found.save(tmp_path / "model")
     assert_array_equal(hicorex.load(tmp_path / "model").log_z(form), found.log_z(form))
-    for X, name in ((form, "sparse"), (form.tocoo(), "coo"), (table, "dense")):
-        found.report(tmp_path / name, X)
-    assert (tmp_path / "sparse").read_text() == (tmp_path / "coo").read_text() == (tmp_path / "dense").read_text()
+    pages = []
+    for X in (table, form, form.tocoo()):
+        found.report(tmp_path / "page", X)
+        # Clip paths are called by chance.
+        pages.append(re.sub("p[0-9a-f]{10}", "", (tmp_path / "page").read_text()))
+    assert pages[0] == pages[1] == pages[2]
 
 
 def test_the_number_of_threads_changes_no_bit():
@@ -271,7 +275,8 @@ def read_both(table, weight=None):
 
 def test_blocks_keep_cells_alone():
     cells, dense = read_both((counts_table() > 0).astype(int))
-    assert type(cells.blocks[0]) is SparseCategorical and cells.blocks[0].binary
+    assert type(cells.blocks[0]) is SparseCategorical
+    assert cells.blocks[0].binary
     assert type(dense.blocks[0]) is Categorical
     assert cells.parts[0].samples[0].codes.size == (counts_table() > 0).sum()
 
