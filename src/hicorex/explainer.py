@@ -82,7 +82,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features), default=None
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             New samples, for bounds without the optimism of the fit. None stands for the samples of the
             fit, whose own distribution is then bounded.
         cv : int or scikit-learn splitter, default=None
@@ -132,7 +132,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features), default=None
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             The samples of the fit; None if the model still knows them.
         n_permutations : int, default=100
             Most permutations for each layer. The smallest p-value is 1 / (n_permutations + 1).
@@ -192,7 +192,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         path : path
-        X : array-like or data frame of shape (n_samples, n_features), default=None
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             The samples to tell of. None stands for those of the fit, if the model still knows them; otherwise
             the report tells of the model alone.
         groups : mapping, path or None, default=None
