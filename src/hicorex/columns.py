@@ -152,10 +152,8 @@ class Columns:
         """
         assert self.sparse is not None
         own = self.sparse[:, columns]
-        column_of, sizes = (
-            np.repeat(np.arange(columns.size), np.diff(own.indptr)),
-            np.array([c.size for c in categories]),
-        )
+        column_of = np.repeat(np.arange(columns.size), np.diff(own.indptr))
+        sizes = np.array([known.size for known in categories])
         if self._seen is not None and all(known.dtype.kind in "iub" for known in categories):
             low, high = self._span
             table = np.repeat(sizes[:, None], high - low + 1, axis=1)

@@ -384,7 +384,9 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         check_is_fitted(self)
         table = Columns(X, least_samples=1)
         n_samples = table.shape[0]
-        height = max(1, BATCH_CELLS // table.row_cells)
+        # What is not categorical is made dense; labels are.
+        dense = self.n_factors_ if set(self._schema.kinds) == {"categorical"} else table.shape[1]
+        height = max(1, BATCH_CELLS // max(table.row_cells, dense))
         parts = []
         with LocalEngine(self.n_jobs) as engine:
             for first in range(0, n_samples, height):
