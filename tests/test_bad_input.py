@@ -123,12 +123,16 @@ def test_ragged_rows_are_refused():
         Corex().fit([[1, 2], [3]])
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.coo_array])
-def test_sparse_matrices_are_refused_with_the_remedy(kind):
-    with pytest.raises(HicorexError, match=r"sparse.*toarray\(\)"):
-        Corex().fit(kind(BITS))
-    with pytest.raises(HicorexError, match=r"sparse.*toarray\(\)"):
-        fitted(BITS).transform(kind(BITS))
+def test_sparse_tables_that_are_no_tables_are_refused():
+    with pytest.raises(HicorexError, match=r"one dimension.*two"):
+        Corex().fit(sparse.coo_array(BITS[:, 0]))
+    with pytest.raises(HicorexError, match=r"sparse.*complex128.*numbers"):
+        Corex().fit(sparse.csr_array(BITS.astype(complex)))
+    with pytest.raises(HicorexError, match="Column 1 has an infinity"):
+        Corex(marginals="categorical").fit(sparse.csr_array(np.array([[0.0, np.inf], [1, 0]])))
+    for shape, what in (((0, 3), "0 sample"), ((1, 3), "1 sample"), ((3, 0), "0 feature")):
+        with pytest.raises(ValueError, match=f"Found array with {what}"):
+            Corex().fit(sparse.csr_matrix(shape, dtype=int))
 
 
 def test_lazy_frames_are_refused_with_the_remedy():

@@ -7,6 +7,7 @@ import oracle
 import pytest
 from conftest import mixed_table
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.special import rel_entr
 
 from hicorex.engine import LocalEngine
@@ -23,13 +24,16 @@ N_FACTORS = 3
 class Case:
     """A table, its columns as the oracle takes them, and a state of the fast path after some steps."""
 
-    def __init__(self, structure, n_states=2, missing=0.0, weighted=False, dtype=np.float64, steps=3, seed=0):
+    def __init__(
+        self, structure, n_states=2, missing=0.0, weighted=False, dtype=np.float64, steps=3, seed=0, sparse=False
+    ):
         rng = np.random.default_rng(seed)
         table, kinds = mixed_table(rng, missing=missing)
         self.weight = rng.integers(1, 4, len(table)).astype(float) if weighted else np.ones(len(table))
+        read = take_in(csr_array(table) if sparse else table)
         with LocalEngine(1) as engine:
-            schema = take_in(table).learn(kinds, self.weight, engine)
-            self.data, _ = take_in(table).encode_new(schema, self.weight, dtype, engine)
+            schema = read.learn(kinds, self.weight, engine)
+            self.data, _ = read.encode_new(schema, self.weight, dtype, engine)
         self.rule = RULES[structure]
         self.columns = [None] * table.shape[1]
         for b, (block, columns) in enumerate(zip(self.data.blocks, self.data.columns, strict=True)):
@@ -54,7 +58,7 @@ class Case:
                 if gap == at:
                     column = np.where(present, column, np.nan)
             return column
-        codes = samples.codes[at].astype(int)
+        codes = list(block.codes_of(samples))[at].astype(int)
         return np.where(codes == block.sizes[at], -1, codes)
 
     def plain(self, state):
@@ -86,6 +90,9 @@ CASES = {
     "weighted": {"weighted": True},
     "missing, weighted, three states": {"missing": 0.2, "weighted": True, "n_states": 3},
     "single precision": {"dtype": np.float32, "missing": 0.1},
+    "sparse": {"sparse": True},
+    "sparse, missing, weighted, three states": {"sparse": True, "missing": 0.2, "weighted": True, "n_states": 3},
+    "sparse, single precision": {"sparse": True, "dtype": np.float32, "missing": 0.1},
 }
 
 

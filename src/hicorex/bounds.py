@@ -204,7 +204,7 @@ def _label_entropy(parts: Sequence[Evidence]) -> tuple[float, float]:
         known += weight @ own
         difference += (surprisal - weight * own).sum()
         square += (surprisal_square - 2 * own * surprisal + own**2 * weight).sum()
-    return known / sum(part.total for part in parts), _with_error(parts, difference, square)[1]
+    return float(known / sum(part.total for part in parts)), _with_error(parts, difference, square)[1]
 
 
 def _upper_theorem(parts: Sequence[Evidence], rows: Sequence[LayerBounds]) -> float | None:

@@ -1,15 +1,17 @@
 """Typed columns of arrays and data frames, the same way for every table."""
 
 import copy
+from functools import cached_property
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils import check_array
+from scipy.sparse import csc_array, csr_array, issparse
+from sklearn.utils import _safe_indexing, check_array
 
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.frames import keep_values, plain_columns, plain_numbers, split_categories
+from hicorex.marginals import sparse
 
 KINDS = ("gaussian", "rank", "categorical")
 # Columns taken from a table at a time.
@@ -22,19 +24,21 @@ class Columns:
 
     Parameters
     ----------
-    X : array-like or data frame (pandas, polars, pyarrow) of shape (n_samples, n_columns)
+    X : array-like, data frame (pandas, polars, pyarrow) or scipy sparse table of shape (n_samples, n_columns)
     """
 
     def __init__(self, X: Any, least_samples: int = 2):
-        if issparse(X):
-            raise ColumnTypeError("X is a sparse matrix; pass X.toarray(), a dense table.")
+        self.names: list[str] | None = None
+        self.sparse: csc_array | None = csc_array(_checked_sparse(X, least_samples)) if issparse(X) else None
+        if self.sparse is not None:
+            self._array, self.shape = None, self.sparse.shape
+            return
         if isinstance(X, np.ma.MaskedArray):
             X = (
                 np.ma.filled(X.astype(float), np.nan)
                 if X.dtype.kind in "fiub"
                 else np.ma.filled(X.astype(object), None)
             )
-        self.names: list[str] | None = None
         try:
             frame = nw.from_native(X, pass_through=True)
         except nw.exceptions.DuplicateError:
@@ -63,12 +67,20 @@ class Columns:
             self._array = array
             self.shape = array.shape
 
+    @property
+    def row_cells(self) -> int:
+        """How many cells a sample has, on average."""
+        return self.shape[1] if self.sparse is None else max(1, self.sparse.nnz // max(1, self.shape[0]))
+
     def name(self, i: int) -> str:
         """How messages call a column."""
         return repr(self.names[i]) if self.names else str(i)
 
     def cut(self, rows: slice) -> Self:
         """Some consecutive samples."""
+        if self.sparse is not None:
+            every = slice(0, self.shape[0])
+            return self if rows == every else type(self)(self._by_row[rows], least_samples=1)
         some = copy.copy(self)
         if self._array is not None:
             part = self._array[rows]
@@ -89,8 +101,9 @@ class Columns:
 
     def kinds(self) -> list[str]:
         """What "auto" makes of every column."""
-        if self._array is not None and self._array.dtype.kind in "fiub":
-            return ["gaussian" if self._array.dtype.kind == "f" else "categorical"] * self.shape[1]
+        whole = self._array if self.sparse is None else self.sparse
+        if whole is not None and whole.dtype.kind in "fiub":
+            return ["gaussian" if whole.dtype.kind == "f" else "categorical"] * self.shape[1]
         return [self.kind(i) for i in range(self.shape[1])]
 
     def numbers(self, indices: np.ndarray) -> np.ndarray:
@@ -99,6 +112,8 @@ class Columns:
             neighbours = indices.size and indices[-1] - indices[0] + 1 == indices.size
             own = slice(indices[0], indices[-1] + 1) if neighbours else indices
             numbers = np.array(self._array[:, own], dtype=float, order="C")
+        elif self.sparse is not None:
+            numbers = self.sparse[:, indices].toarray().astype(float, order="C")
         else:
             numbers = np.empty((self.shape[0], len(indices)))
             for at, i in enumerate(indices):
@@ -116,7 +131,15 @@ class Columns:
 
     def categories(self, i: int) -> tuple[np.ndarray, bool]:
         """The distinct values of a column, rising, and whether any value is missing; infinities are refused."""
-        values, missing = self._coded(i) or self._values(i)
+        if self._seen is not None and self.sparse is not None:
+            return (np.flatnonzero(self._seen[i]) + self._span[0]).astype(self.sparse.dtype), False
+        if self.sparse is not None:
+            values = self._cells(i)
+            if values.size < self.shape[0]:
+                values = np.append(values, values.dtype.type(0))
+            missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, bool)
+        else:
+            values, missing = self._coded(i) or self._values(i)
         if values.dtype.kind == "f" and np.isinf(values).any():
             self._refuse_infinity(i)
         if missing.dtype != bool:
@@ -132,6 +155,72 @@ class Columns:
         found, new = find_codes(values, categories, missing)
         return (found if coded is None else np.append(found, categories.size)[coded[1]]), new
 
+    def cells(self, columns: np.ndarray, categories: list[np.ndarray]) -> tuple[sparse.Samples, np.ndarray, list[int]]:
+        """The cells of some columns of a sparse table that do not hold 0, by their place among the categories.
+
+        Also the place of 0 in each column, and the columns in which any value is none of the categories.
+        """
+        assert self.sparse is not None
+        own = self.sparse[:, columns]
+        column_of = np.repeat(np.arange(columns.size), np.diff(own.indptr))
+        sizes = np.array([known.size for known in categories])
+        if self._seen is not None and all(known.dtype.kind in "iub" for known in categories):
+            low, high = self._span
+            table = np.repeat(sizes[:, None], high - low + 1, axis=1)
+            values, whose = np.concatenate(categories), np.repeat(np.arange(columns.size), sizes)
+            inside = (values >= low) & (values <= high)
+            code = np.arange(values.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            table[whose[inside], values[inside].astype(np.int64) - low] = code[inside]
+            codes, zero = table[column_of, own.data.astype(np.int64) - low], table[:, -low]
+        else:
+            codes, zero = np.empty(own.nnz, np.int64), np.empty(columns.size, np.int64)
+            for at, known in enumerate(categories):
+                cells = slice(own.indptr[at], own.indptr[at + 1])
+                values = np.append(self._cells(columns[at]), own.dtype.type(0))
+                found, _ = find_codes(values, known, np.zeros(values.size, bool))
+                codes[cells], zero[at] = found[:-1], found[-1]
+        strange = codes == sizes[column_of]
+        if own.dtype.kind == "f":
+            strange &= ~np.isnan(own.data)
+        new = np.bincount(column_of, strange, columns.size) > 0
+        new |= (zero == sizes) & (np.diff(own.indptr) < self.shape[0])
+        stored = codes != zero[column_of]
+        starts = np.searchsorted(column_of[stored], np.arange(columns.size + 1))
+        samples = sparse.samples_of(starts, own.indices[stored], codes[stored], self.shape[0])
+        return samples, zero, columns[new].tolist()
+
+    @cached_property
+    def _by_row(self) -> csr_array:
+        return csr_array(self.sparse)
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        """The least and the largest number of a sparse table."""
+        data = self.sparse.data if self.sparse is not None else np.empty(0)
+        return int(min(data.min(initial=0), 0)), int(max(data.max(initial=0), 0))
+
+    @cached_property
+    def _seen(self) -> np.ndarray | None:
+        """Which whole numbers of the span occur in which column of a sparse table; None if that takes too much room."""
+        if self.sparse is None or self.sparse.dtype.kind not in "iub":
+            return None
+        low, high = self._span
+        if self.shape[1] * (high - low + 1) > WINDOW_CELLS:
+            return None
+        counts = np.diff(self.sparse.indptr)
+        seen = np.zeros((self.shape[1], high - low + 1), bool)
+        seen[np.repeat(np.arange(self.shape[1]), counts), self.sparse.data.astype(np.int64) - low] = True
+        seen[:, -low] |= counts < self.shape[0]
+        return seen
+
+    def _cells(self, i: int) -> np.ndarray:
+        """The stored values of a column of a sparse table."""
+        assert self.sparse is not None
+        values = self.sparse.data[self.sparse.indptr[i] : self.sparse.indptr[i + 1]]
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            self._refuse_infinity(i)
+        return values
+
     def _refuse_infinity(self, i: int) -> None:
         raise HicorexError(f"Column {self.name(i)} has an infinity in it; make it a number, or NaN for missing.")
 
@@ -140,7 +229,7 @@ class Columns:
 
         The values need not all be different, nor in order. None for columns of other types.
         """
-        if self._array is not None or self._plain[i]:
+        if self._array is not None or self.sparse is not None or self._plain[i]:
             return None
         series = self._frame[:, int(i)]
         if series.dtype not in (nw.Categorical, nw.Enum):
@@ -169,6 +258,9 @@ class Columns:
             return np.append(coded[0], coded[0][:1] if coded[0].size else 0)[coded[1]], coded[1] < 0
         if self._array is not None:
             values = self._array[:, i]
+            missing = np.zeros(len(values), bool)
+        elif self.sparse is not None:
+            values = self.sparse[:, [i]].toarray()[:, 0]
             missing = np.zeros(len(values), bool)
         elif self._plain[i]:
             values, missing = self._plain_values(int(i))
@@ -203,6 +295,32 @@ def _checked(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.nda
     if values.dtype.kind not in "fiubUS":
         raise ColumnTypeError(f"Column {name} has type {values.dtype}; make it numbers or text.")
     return values, missing
+
+
+def _checked_sparse(X: Any, least_samples: int) -> Any:
+    """A sparse table column after column, each cell once."""
+    if X.ndim != 2:
+        raise HicorexError("X is a sparse array of one dimension; give two, samples and columns.")
+    if X.dtype.kind not in "fiub":
+        raise ColumnTypeError(f"X is a sparse table of type {X.dtype}; make it numbers.")
+    checked = check_array(
+        X,
+        accept_sparse="csc",
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=least_samples,
+        ensure_min_features=1,
+        input_name="X",
+    )
+    if not checked.has_canonical_format:
+        checked = checked.copy()
+        checked.sum_duplicates()
+    return checked
+
+
+def rows_of(X: Any, rows: np.ndarray) -> Any:
+    """Some samples of a table, whatever it came as."""
+    return _safe_indexing(X.tocsr() if issparse(X) else X, rows)
 
 
 def check_shape(shape: tuple[int, int], least_samples: int) -> None:

@@ -180,7 +180,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             A sample of weight 2 counts as two samples.
@@ -380,8 +380,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         table = take_in(X, least_samples=1)
         if isinstance(table, OnCluster):
             return table.lazily(self, lambda model, rows: model._map(rows, function))
+        # What is not categorical is never sparse; labels are not either.
+        width = self.n_factors_ if set(self._schema.kinds) == {"categorical"} else table.shape[1]
         with LocalEngine(self.n_jobs) as engine:
-            parts = [function(self._state, self._encode(rows, engine), engine) for rows in table.batches(BATCH_CELLS)]
+            parts = [
+                function(self._state, self._encode(rows, engine), engine) for rows in table.batches(BATCH_CELLS, width)
+            ]
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 

@@ -16,9 +16,9 @@ from hicorex.marginals.categorical import Samples
 TILE_CELLS = 2**19
 
 
-def tile_height(n_columns: int) -> int:
-    """Rows of a tile of a table of so many columns."""
-    return int(np.clip(TILE_CELLS // n_columns, 128, 4096))
+def tile_height(row_cells: int) -> int:
+    """Rows of a tile of a table of so many cells in a row."""
+    return int(np.clip(TILE_CELLS // max(row_cells, 1), 128, 4096))
 
 
 def row_slices(n_rows: int, height: int) -> list[slice]:
@@ -94,7 +94,7 @@ class Data:
     @classmethod
     def of(cls, blocks: list, columns: list[np.ndarray], samples: list[Any], weight: np.ndarray) -> "Data":
         """Blocks over samples in memory, of the given weights (n_samples,)."""
-        height = tile_height(sum(c.size for c in columns))
+        height = tile_height(sum(block.row_cells(own) for block, own in zip(blocks, samples, strict=True)))
         parts = []
         for rows in row_slices(weight.size, ARITY * height):
             own = [block.cut(all_samples, rows) for block, all_samples in zip(blocks, samples, strict=True)]
@@ -143,10 +143,8 @@ class Data:
 
     def shuffled(self, rng: np.random.Generator) -> "Data":
         """Samples in memory, every column in an order of its own, so that all dependence is lost."""
-        order = np.arange(self.n_samples)
         samples = [
-            block.take(own, rng.permuted(np.tile(order, (block.n_columns, 1)), axis=1))
-            for block, own in zip(self.blocks, self._whole(), strict=True)
+            block.shuffle(own, self.n_samples, rng) for block, own in zip(self.blocks, self._whole(), strict=True)
         ]
         return Data.of(self.blocks, self.columns, samples, self.weight)
 

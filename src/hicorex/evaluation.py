@@ -14,6 +14,7 @@ from scipy.special import rel_entr
 
 from hicorex.data import Data, Part
 from hicorex.layer import State, block_weights, label_tile, run_pass
+from hicorex.marginals import SparseCategorical
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, unbiased
 from hicorex.structure import first_factors, kept_links
 
@@ -149,6 +150,8 @@ def _add_explained(
 
     What each factor adds to those before and after it goes to unique (J, T), in place. ``share`` as in ``unbiased``.
     """
+    if isinstance(block, SparseCategorical):
+        return block.add_explained(tile, joint, labels, _tables(block, joint, len(labels), share), unique)
     if len(joint.factors) == 1:
         known = block.expected_log_ratio(tile, joint, labels, share)
         if known is not None:
@@ -180,13 +183,35 @@ def _known_without(
     joint: Joint, place: int, weight: np.ndarray, log_ratio: np.ndarray, labels: np.ndarray, share: float
 ) -> np.ndarray:
     """E log p(x_i | y_{S_i}) / p(x_i) if one of the factors, by its place, is left out, (Q, T)."""
+    without = _log_ratio_without(joint.probability[:, :, None], place, log_ratio, (len(labels),) * len(joint.factors))
     shape = (*[len(labels)] * len(joint.factors), *log_ratio.shape[1:])
-    probability = joint.probability.reshape(*shape[:-1], 1)
-    rest = probability.sum(axis=place, keepdims=True)
-    # Joint states that never occur have no weight either.
-    given = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / len(labels))
-    log_ratio = np.where(given > 0, log_ratio.reshape(shape), -np.inf)
-    largest = log_ratio.max(axis=place, keepdims=True)
-    without = largest + np.log((given * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
     known = unbiased(without, share) * weight.reshape(shape).sum(axis=place, keepdims=True)
     return known.sum(axis=tuple(range(len(joint.factors))))
+
+
+def _log_ratio_without(
+    probability: np.ndarray, place: int, log_ratio: np.ndarray, states: tuple[int, ...]
+) -> np.ndarray:
+    """Log-ratios (prod(states), ...) if one of the factors, by its place, is left out: (*states, ...), 1 for its."""
+    shape = (*states, *log_ratio.shape[1:])
+    probability = probability.reshape(*states, *probability.shape[1:])
+    rest = probability.sum(axis=place, keepdims=True)
+    # Joint states that never occur have no weight either.
+    given = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / states[place])
+    log_ratio = np.where(given > 0, log_ratio.reshape(shape), -np.inf)
+    largest = log_ratio.max(axis=place, keepdims=True)
+    return largest + np.log((given * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
+
+
+def _tables(block: SparseCategorical, joint: Joint, n_states: int, share: float) -> np.ndarray:
+    """What each category of some columns adds to explained, and to unique of each factor, (1 + d, states, F_Q)."""
+    log_ratio, own = block.log_ratio_table(joint)
+    known = unbiased(log_ratio, share)
+    tables, states = [known], (n_states,) * len(joint.factors)
+    for place in range(len(joint.factors)):
+        lost = known
+        if len(joint.factors) > 1:
+            without = _log_ratio_without(joint.probability[:, own], place, log_ratio, states)
+            lost = known - np.repeat(unbiased(without, share), n_states, axis=place).reshape(known.shape)
+        tables.append(lost)
+    return np.stack(tables).astype(float)

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hicorex.archive import write_archive
 from hicorex.bounds import Bounds, bounds_of
+from hicorex.columns import rows_of
 from hicorex.engine import LocalEngine
 from hicorex.evidence import Evidence, Rung, gather
 from hicorex.exceptions import HicorexError
@@ -82,7 +83,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
 
         Returns
         -------
@@ -107,7 +108,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features), default=None
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             New samples, for bounds without the optimism of the fit. None stands for the samples of the
             fit, whose own distribution is then bounded.
         cv : int or scikit-learn splitter, default=None
@@ -132,7 +133,7 @@ class Explainer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features), default=None
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             The samples of the fit; None if the model still knows them.
         n_permutations : int, default=100
             Most permutations for each layer. The smallest p-value is 1 / (n_permutations + 1).
@@ -192,7 +193,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         path : path
-        X : array-like or data frame of shape (n_samples, n_features), default=None
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             The samples to tell of. None stands for those of the fit, if the model still knows them; otherwise
             the report tells of the model alone.
         groups : mapping, path or None, default=None
@@ -277,8 +278,8 @@ class Explainer(TransformerMixin, BaseEstimator):
             own, other = (None, None) if weight is None else (weight[training], weight[held_out])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # this model's own fit has said what there is to say
-                model.fit(_safe_indexing(X, training), sample_weight=own)
-                parts.append(model._evidence(_safe_indexing(X, held_out), self.bounds_.depth, other))
+                model.fit(rows_of(X, training), sample_weight=own)
+                parts.append(model._evidence(rows_of(X, held_out), self.bounds_.depth, other))
         return bounds_of(parts, cross_fitted=True)
 
     def _conclude(self, evidence: Evidence) -> None:
@@ -294,7 +295,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         if sample_weight is not None and isinstance(take_in(X), InMemory):
             weight = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(X))
             used = weight > 0
-            self._training = (X if used.all() else _safe_indexing(X, np.flatnonzero(used)), weight[used])
+            self._training = (X if used.all() else rows_of(X, np.flatnonzero(used)), weight[used])
 
     def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
         """Samples in memory to fit again, and their weights."""
@@ -309,6 +310,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
 

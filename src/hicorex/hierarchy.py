@@ -108,7 +108,7 @@ class HierarchicalCorex(Explainer):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             A sample of weight 2 counts as two samples.

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight
 
-from hicorex.columns import Columns, check_shape
+from hicorex.columns import Columns, check_shape, rows_of
 from hicorex.data import Data, Part, row_slices, tile_height, totals_of
 from hicorex.engine import ClusterEngine, LocalEngine, cluster
 from hicorex.engine.reduction import ARITY, add_up
@@ -31,6 +30,7 @@ class InMemory:
         self._columns = Columns(X, least_samples)
         self.head = X
         self.shape, self.names, self.name = self._columns.shape, self._columns.names, self._columns.name
+        self.row_cells, self._sparse = self._columns.row_cells, self._columns.sparse is not None
 
     def engine(self, n_jobs: int | None) -> LocalEngine:
         """What passes over the samples, here with so many threads."""
@@ -38,13 +38,13 @@ class InMemory:
 
     def take(self, rows: np.ndarray) -> "InMemory":
         """Some of the samples."""
-        return InMemory(_safe_indexing(self.head, rows))
+        return InMemory(rows_of(self.head, rows))
 
-    def batches(self, cells: int) -> Iterator[Any]:
-        """The samples in memory, at most so many cells at a time."""
-        all_rows = _batches(self.shape, cells)
+    def batches(self, cells: int, width: int) -> Iterator[Any]:
+        """The samples in memory, at most so many cells at a time if each has at least ``width``."""
+        all_rows = self._batches(cells, width)
         for rows in all_rows:
-            yield self.head if len(all_rows) == 1 else _safe_indexing(self.head, np.arange(rows.start, rows.stop))
+            yield self.head if len(all_rows) == 1 else rows_of(self.head, np.arange(rows.start, rows.stop))
 
     def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
         """How the columns are read, of samples with these weights (n_samples,)."""
@@ -54,7 +54,7 @@ class InMemory:
         def look(rows: slice) -> Survey:
             return surveyor.look(self._read(rows), _part_of(weight, rows), rows.start)
 
-        return Schema(kinds, surveyor.merged(engine.map(look, self._rows())), marginals, self.name)
+        return Schema(kinds, surveyor.merged(engine.map(look, self._rows())), marginals, self.name, self._sparse)
 
     def encode(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
         """The samples of the fit for which the schema was learned."""
@@ -68,7 +68,7 @@ class InMemory:
         self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
     ) -> tuple[Data, list[str]]:
         """The samples, of which the columns ``gaps`` may lack values, and columns with unseen categories."""
-        blocks, height = schema.blocks(gaps, dtype), tile_height(self.shape[1])
+        blocks, height = schema.blocks(gaps, dtype, self._sparse), self._height(schema)
 
         def of_rows(rows: slice) -> tuple[Part, Any, list[str]]:
             samples, unseen = schema.samples(self._read(rows), gaps, dtype)
@@ -77,14 +77,20 @@ class InMemory:
 
         parts = self._store(self.shape[0] * schema.row_bytes(gaps, dtype))
         sums, unseen = [], dict[str, None]()
-        for part, own, new in engine.map(of_rows, self._rows()):
+        for part, own, new in engine.map(of_rows, row_slices(self.shape[0], ARITY * height)):
             parts.append(part)
             sums.append(own)
             unseen |= dict.fromkeys(new)
         return Data.with_totals(blocks, schema.parts, parts, self.shape[0], height, add_up(sums)), list(unseen)
 
+    def _batches(self, cells: int, width: int) -> list[slice]:
+        return row_slices(self.shape[0], max(1, cells // max(width, self.row_cells)))
+
+    def _height(self, schema: Schema) -> int:
+        return tile_height(schema.row_cells(self._columns))
+
     def _rows(self) -> list[slice]:
-        return row_slices(self.shape[0], ARITY * tile_height(self.shape[1]))
+        return row_slices(self.shape[0], ARITY * tile_height(self.row_cells))
 
     def _read(self, rows: slice) -> Columns:
         return self._columns.cut(rows)
@@ -109,9 +115,9 @@ class OnDisk(InMemory):
         """Some of the samples, in their order."""
         return OnDisk(_Chosen(self._source, rows))
 
-    def batches(self, cells: int) -> Iterator[Any]:
-        """The samples in memory, at most so many cells at a time."""
-        for rows in _batches(self.shape, cells):
+    def batches(self, cells: int, width: int) -> Iterator[Any]:
+        """The samples in memory, at most so many cells at a time if each has at least ``width``."""
+        for rows in self._batches(cells, width):
             yield self._source.read(rows.start, rows.stop)
 
     def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
@@ -145,9 +151,9 @@ class OnCluster(InMemory):
         """Refused."""
         raise HicorexError("On a cluster no sample may have weight 0; leave these out of X and of sample_weight.")
 
-    def batches(self, cells: int) -> Iterator[Any]:
-        """The samples in memory, at most so many cells at a time."""
-        edges = [0, *(rows.stop for rows in _batches(self.shape, cells))]
+    def batches(self, cells: int, width: int) -> Iterator[Any]:
+        """The samples in memory, at most so many cells at a time if each has at least ``width``."""
+        edges = [0, *(rows.stop for rows in self._batches(cells, width))]
         with self.engine(None) as engine:
             yield from engine.each(lambda rows: rows, cluster.row_parts(self._X, edges, self._lengths))
 
@@ -163,7 +169,9 @@ class OnCluster(InMemory):
         def look(table: Any, weight: np.ndarray | None, rows: slice) -> Survey:
             return surveyor.look(Columns(table, least_samples=1), _part_of(weight, rows), rows.start)
 
-        return Schema(kinds, surveyor.merged(engine.each(look, *self._items(weight))), marginals, self.name)
+        return Schema(
+            kinds, surveyor.merged(engine.each(look, *self._items(weight))), marginals, self.name, self._sparse
+        )
 
     def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
         """Other samples than those of the fit; unseen categories are not told of."""
@@ -173,7 +181,7 @@ class OnCluster(InMemory):
     def _encode(
         self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
     ) -> tuple[Data, list[str]]:
-        blocks, height = schema.blocks(gaps, dtype), tile_height(self.shape[1])
+        blocks, height = schema.blocks(gaps, dtype, self._sparse), self._height(schema)
 
         def of_rows(table: Any, weight: np.ndarray | None, rows: slice) -> Part:
             samples, _ = schema.samples(Columns(table, least_samples=1), gaps, dtype)
@@ -254,10 +262,6 @@ def weighted(table: InMemory, sample_weight: Any) -> tuple[InMemory, np.ndarray 
     if not 1e-30 < weight.sum() < 1e30:
         raise HicorexError(f"sample_weight sums to {weight.sum():.2g}; scale it to about the number of samples.")
     return (table, weight) if weight.all() else (table.take(np.flatnonzero(weight)), weight[weight > 0])
-
-
-def _batches(shape: tuple[int, int], cells: int) -> list[slice]:
-    return row_slices(shape[0], max(1, cells // shape[1]))
 
 
 def _part_of(weight: np.ndarray | None, rows: slice) -> np.ndarray:

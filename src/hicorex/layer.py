@@ -314,21 +314,31 @@ def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.r
     """Start factors that explain nothing anew from variables that are explained badly; return their starts."""
     used = sum(alpha.sum(axis=1) for alpha in state.alpha)
     anew: set[int] = set()
-    for factor in np.flatnonzero((log_z < UNUSED_NATS) | (used == 0)):
+    unused = np.flatnonzero((log_z < UNUSED_NATS) | (used == 0))
+    if not unused.size:
+        return anew
+    columns = [np.flatnonzero(block.informative) for block in data.blocks]
+    places = np.concatenate([np.column_stack([np.full(own.size, b), own]) for b, own in enumerate(columns)])
+    rank = _ranks(state, data, slice(None), columns)
+    for factor in unused:
         start = factor // state.n_factors
-        own = slice(start * state.n_factors, (start + 1) * state.n_factors)
-        places, known = [], []
-        for b, block in enumerate(data.blocks):
-            columns = np.flatnonzero(block.informative)
-            rank = block.rank(take_factors(state.parameters[b], own), state.prior[:, own])
-            places.append(np.column_stack([np.full(columns.size, b), columns]))
-            known.append(rank.max(axis=0)[columns])
-        information = np.concatenate(known)
+        information = rank[start * state.n_factors : (start + 1) * state.n_factors].max(axis=0)
         if not information.size:
             break
         odds = np.exp(-information / max(information.mean(), 1e-12))
         chosen = rngs[start].choice(odds.size, p=odds / odds.sum())
-        b, column = np.concatenate(places)[chosen]
+        b, column = places[chosen]
         prime(state, data, int(factor), Seed(b, column, np.empty(0)), rngs[start])
+        own = slice(factor, factor + 1)
+        rank[own] = _ranks(state, data, own, columns)
         anew.add(int(start))
     return anew
+
+
+def _ranks(state: State, data: Data, factors: slice, columns: list[np.ndarray]) -> np.ndarray:
+    """What some factors know of some columns of each block, (factors, columns of all blocks)."""
+    known = [
+        block.rank(take_factors(parameters, factors), state.prior[:, factors])[:, own]
+        for block, parameters, own in zip(data.blocks, state.parameters, columns, strict=True)
+    ]
+    return np.concatenate(known, axis=1)

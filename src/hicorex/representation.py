@@ -34,7 +34,7 @@ def representation_bounds(
 
     Parameters
     ----------
-    X : array-like or data frame of shape (n_samples, n_features)
+    X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
     posteriors : array-like of shape (n_samples, n_units, n_states) or (n_samples, n_units)
         p(y_j = s | x), which sums to one over the states; or p(y_j = 1 | x) of units with two states.
     marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
@@ -93,7 +93,7 @@ def _gather(
             codes
             for b, block in enumerate(data.blocks)
             if isinstance(block, Categorical)
-            for codes in block.join([part.samples[b] for part in data.parts]).codes
+            for codes in block.codes_of(block.join([part.samples[b] for part in data.parts]))
         ]
         _, same = frequencies(np.zeros(data.n_samples), *discrete)
         _, both = frequencies(same, *labels.argmax(axis=0))

@@ -13,7 +13,7 @@ from hicorex.archive import storable
 from hicorex.columns import KINDS, Columns, find_codes, slices
 from hicorex.data import Data, digest_of
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.marginals import Categorical, Gaussian, categorical, gaussian
+from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
 from hicorex.marginals.base import Block
 from hicorex.survey import Scale, Survey, scale_of
 
@@ -39,7 +39,7 @@ class Schema:
     informative : (n_columns,), False for columns that are constant or wholly missing
     """
 
-    def __init__(self, kinds: list[str], found: Survey, marginals: Any, name: Callable[[int], str] = str):
+    def __init__(self, kinds: list[str], found: Survey, marginals: Any, name: Callable[[int], str], sparse: bool):
         self.n_columns = len(kinds)
         self.kinds = kinds
         self.size, self.spread = np.ones((2, self.n_columns))
@@ -70,7 +70,9 @@ class Schema:
             )
         numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
         coded = np.array(list(self.categories), int)
-        binary = np.array([self.categories[i].size == 2 and not self.gaps[i] for i in coded.tolist()], bool)
+        # Cells of a sparse table that are not stored hold 0, the first of two categories in a product.
+        two = {i for i, own in self.categories.items() if own.size == 2 and (own[0] == 0 or not sparse)}
+        binary = np.array([i in two and not self.gaps[i] for i in coded.tolist()], bool)
         self.parts = [*_chunks(numeric), *_chunks(coded[binary]), *_chunks(coded[~binary])]
 
     def _keep_scale(self, columns: np.ndarray, scale: Scale) -> None:
@@ -91,22 +93,20 @@ class Schema:
         for part in self.parts:
             if self.kinds[part[0]] == "categorical":
                 samples.append(self._codes(table, part, unseen))
-                sizes = np.array([self.categories[i].size for i in part.tolist()])
-                binary = bool(np.all(sizes == 2) and samples[-1].codes.max() < 2)
-                blocks.append(Categorical(sizes, binary, dtype))
+                whole = bool(samples[-1].codes.max(initial=0) < 2)
+                blocks.append(self._categorical(part, whole, dtype, table.sparse is not None))
             else:
                 gaps, values = self._values(table, part, dtype)
                 samples.append(values)
                 blocks.append(Gaussian(gaps, self.informative[part], dtype))
         return Data.of(blocks, self.parts, samples, weight), unseen
 
-    def blocks(self, gaps: np.ndarray, dtype: Any) -> list[Block]:
-        """The blocks of a table of which the columns ``gaps`` may lack values."""
+    def blocks(self, gaps: np.ndarray, dtype: Any, sparse: bool) -> list[Block]:
+        """The blocks of a table, sparse or not, of which the columns ``gaps`` may lack values."""
         blocks: list[Block] = []
         for part in self.parts:
             if self.kinds[part[0]] == "categorical":
-                sizes = np.array([self.categories[i].size for i in part.tolist()])
-                blocks.append(Categorical(sizes, bool(np.all(sizes == 2) and not gaps[part].any()), dtype))
+                blocks.append(self._categorical(part, not gaps[part].any(), dtype, sparse))
             else:
                 blocks.append(Gaussian(np.flatnonzero(gaps[part]), self.informative[part], dtype))
         return blocks
@@ -121,6 +121,11 @@ class Schema:
             for part in self.parts
         ]
         return samples, unseen
+
+    def row_cells(self, table: Columns) -> int:
+        """How many cells a sample has, on average: numbers are never sparse."""
+        numeric = sum(kind != "categorical" for kind in self.kinds)
+        return self.n_columns if table.sparse is None else min(self.n_columns, numeric + table.row_cells)
 
     def row_bytes(self, gaps: np.ndarray, dtype: Any) -> int:
         """Bytes of a row of such a table."""
@@ -208,8 +213,21 @@ class Schema:
             if i in self.ranks:
                 numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
 
-    def _codes(self, table: Columns, part: np.ndarray, unseen: list[str]) -> categorical.Samples:
+    def _categorical(self, part: np.ndarray, whole: bool, dtype: Any, sparse: bool) -> Categorical:
+        """A block of coded columns; ``whole`` says that none lacks values."""
+        known = [self.categories[i] for i in part.tolist()]
+        sizes = np.array([own.size for own in known])
+        if not sparse:
+            return Categorical(sizes, bool(whole and np.all(sizes == 2)), dtype)
+        zero = np.array([find_codes(own.dtype.type([0]), own, np.zeros(1, bool))[0][0] for own in known], np.int64)
+        return SparseCategorical(sizes, zero, bool(whole and np.all((sizes == 2) & (zero == 0))), dtype)
+
+    def _codes(self, table: Columns, part: np.ndarray, unseen: list[str]) -> Any:
         """The samples of a block; columns in which unseen categories are met are added to ``unseen``."""
+        if table.sparse is not None:
+            cells, _, new_in = table.cells(part, [self.categories[i] for i in part.tolist()])
+            unseen += map(table.name, new_in)
+            return cells
         most = max(self.categories[i].size for i in part.tolist())
         codes = np.empty((part.size, table.shape[0]), np.min_scalar_type(most))
         for at, i in enumerate(part.tolist()):

@@ -64,9 +64,7 @@ def _tabulate(
     scores = add_scores(blocks, tiles, weights).reshape(n_states - 1, n_factors, -1)
     scores = scores + np.log(state.prior[1:] / state.prior[0])[:, :, None].astype(scores.dtype)
     weight = part.weight[rows].astype(float)
-    tables = []
-    for block, tile, w, alpha, owner in zip(blocks, tiles, weights, state.alpha, owners, strict=True):
-        without = scores[:, owner] - block.own_scores(tile, w, alpha, owner)
-        label = np.where((without > 0).any(axis=0), without.argmax(axis=0) + 1, 0)
-        tables.append(block.tabulate(tile, label, weight, n_states))
-    return tables
+    return [
+        block.tabulate_without(tile, scores, weight, w, alpha, owner)
+        for block, tile, w, alpha, owner in zip(blocks, tiles, weights, state.alpha, owners, strict=True)
+    ]

@@ -7,8 +7,10 @@ chosen one is large in sum. That sum stands for the objective that the fit is ab
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from hicorex.data import Data, Part
+from hicorex.marginals import SparseCategorical
 
 # Rows beyond this many add nothing to the choice.
 MOST_ROWS = 20_000
@@ -66,8 +68,15 @@ def feature_correlation(data: Data, places: np.ndarray, engine) -> tuple[np.ndar
     """
     step = max(1, int(np.ceil(data.n_samples / MOST_ROWS)))
     blocks = data.blocks
+    widths = [blocks[b].n_features[i] for b, i in places]
+    offsets = np.concatenate([[0], np.cumsum(widths)])
+    zero = np.array([blocks[b].zero[i] if isinstance(blocks[b], SparseCategorical) else 0 for b, i in places])
+    cells_alone = all(isinstance(blocks[b], SparseCategorical) for b in np.unique(places[:, 0]))
 
     def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, ...]:
+        if cells_alone:
+            tiles, weight = part.tile(blocks, rows), part.weight[rows].astype(float)
+            return _products_of_cells([tiles[b].cells_of(i) for b, i in places], offsets, zero, weight)
         features: list = [None] * len(places)
         for b, tile in enumerate(part.tile(blocks, rows)):
             own = np.flatnonzero(places[:, 0] == b)
@@ -78,11 +87,34 @@ def feature_correlation(data: Data, places: np.ndarray, engine) -> tuple[np.ndar
         return (matrix * weight) @ matrix.T, matrix @ weight, weight.sum()
 
     cross, mean, total = engine.sum(of_tile, data.parts, step=step)
-    widths = [blocks[b].n_features[i] for b, i in places]
     mean = mean / total
     norm = np.sqrt(np.maximum(np.diag(cross) / total, 1e-12))
     covariance = cross / total - np.outer(mean, mean)
-    return covariance / np.outer(norm, norm), np.concatenate([[0], np.cumsum(widths)])
+    return covariance / np.outer(norm, norm), offsets
+
+
+def _products_of_cells(
+    cells: list[tuple[np.ndarray, np.ndarray]], offsets: np.ndarray, zero: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Cross products and sums of features, and the sum of weights, from rows and codes of cells that are not zeros.
+
+    offsets where the features of each column begin; zero (n,) the code of the other cells.
+    """
+    n_features = np.diff(offsets)
+    rows, features = [], []
+    for (own_rows, codes), first, width, none in zip(cells, offsets[:-1], n_features, zero, strict=True):
+        kept = codes < width
+        rows += [own_rows[kept], own_rows[: own_rows.size if none < width else 0]]
+        features += [first + codes[kept], np.full(rows[-1].size, first + none)]
+    place = np.concatenate(features), np.concatenate(rows)
+    matrix = csr_array((np.ones(place[0].size), place), (offsets[-1], weight.size))
+    cross, total = (matrix.multiply(weight[None]) @ matrix.T).toarray(), matrix @ weight
+    # What stood for a zero was that there is a cell: one less that.
+    flipped = (offsets[:-1] + zero)[zero < n_features]
+    cross[flipped] = total - cross[flipped]
+    total[flipped] = weight.sum() - total[flipped]
+    cross[:, flipped] = total[:, None] - cross[:, flipped]
+    return cross, total, weight.sum()
 
 
 def column_dependence(correlation: np.ndarray, offsets: np.ndarray) -> np.ndarray:

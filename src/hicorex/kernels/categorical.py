@@ -33,6 +33,57 @@ def estimates(count, total, marginal, offsets, prior_samples, p):
 
 
 @jit
+def binary_estimates(ones, label_count, total, marginal, prior_samples, p):
+    """As estimates, where all columns have two categories and none is missing.
+
+    ones (k - 1, J, n) of category 1 in states 1 to k - 1; label_count (k, J); total, marginal (3 n,); p (k, J, 3 n).
+    """
+    n_states, n_factors, _ = p.shape
+    for s in range(n_states):
+        for j in range(n_factors):
+            for i in range(ones.shape[2]):
+                zero, one = total[3 * i], total[3 * i + 1]
+                if s > 0:
+                    one = ones[s - 1, j, i]
+                    zero = label_count[s, j] - one
+                else:
+                    for t in range(n_states - 1):
+                        one -= ones[t, j, i]
+                        zero -= label_count[t + 1, j] - ones[t, j, i]
+                zero, one = max(zero, 0.0), max(one, 0.0)
+                share_zero, share_one = marginal[3 * i], marginal[3 * i + 1]
+                seen = prior_samples + (zero if share_zero > 0 else 0.0) + (one if share_one > 0 else 0.0)
+                p[s, j, 3 * i] = (zero + prior_samples * share_zero) / seen if share_zero > 0 else 1.0
+                p[s, j, 3 * i + 1] = (one + prior_samples * share_one) / seen if share_one > 0 else 1.0
+                p[s, j, 3 * i + 2] = 1.0
+
+
+@jit
+def binary_information(weight, p, log_p, out):
+    """As information, where all columns have two categories and none is missing.
+
+    weight (k, G); p, log_p (k, G, 3 n); out (G, n).
+    """
+    n_states, n_groups, _ = p.shape
+    for g in range(n_groups):
+        for i in range(out.shape[1]):
+            zero = 0.0
+            one = 0.0
+            total = 0.0
+            for s in range(n_states):
+                own_zero = weight[s, g] * p[s, g, 3 * i]
+                own_one = weight[s, g] * p[s, g, 3 * i + 1]
+                zero += own_zero
+                one += own_one
+                total += own_zero * log_p[s, g, 3 * i] + own_one * log_p[s, g, 3 * i + 1]
+            if zero > 0:
+                total -= zero * math.log(zero)
+            if one > 0:
+                total -= one * math.log(one)
+            out[g, i] = max(total, 0.0)
+
+
+@jit
 def information(weight, p, log_p, is_category, offsets, out):
     """sum_s w_s sum_v p_s(v) log(p_s(v) / sum_t w_t p_t(v)) of each column: out (G, n).
 

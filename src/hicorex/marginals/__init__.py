@@ -2,5 +2,6 @@
 
 from hicorex.marginals.categorical import Categorical
 from hicorex.marginals.gaussian import Gaussian
+from hicorex.marginals.sparse import SparseCategorical
 
-__all__ = ["Categorical", "Gaussian"]
+__all__ = ["Categorical", "Gaussian", "SparseCategorical"]

@@ -75,6 +75,14 @@ class Block(ABC):
     def take(self, samples: Any, rows: np.ndarray) -> Any:
         """Some samples (M,), or other samples for each column (n, M)."""
 
+    def shuffle(self, samples: Any, n_samples: int, rng: np.random.Generator) -> Any:
+        """The samples, every column in an order of its own."""
+        return self.take(samples, rng.permuted(np.tile(np.arange(n_samples), (self.n_columns, 1)), axis=1))
+
+    def row_cells(self, samples: Any) -> int:
+        """How many cells a sample has, on average."""
+        return self.n_columns
+
     @abstractmethod
     def tile(self, samples: Any, rows: slice) -> Any:
         """Some samples, in the form that the other methods take."""
@@ -169,6 +177,14 @@ class Block(ABC):
     @abstractmethod
     def tabulate(self, tile: Any, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
         """Sums of each column in the states of a label of its own (n, T)."""
+
+    def tabulate_without(
+        self, tile: Any, scores: np.ndarray, weight: np.ndarray, weights: Any, alpha: np.ndarray, owner: np.ndarray
+    ) -> np.ndarray:
+        """Sums of each column in the states that the label of its owner (n,) has without it; scores (k - 1, J, T)."""
+        without = scores[:, owner] - self.own_scores(tile, weights, alpha, owner)
+        label = np.where((without > 0).any(axis=0), without.argmax(axis=0) + 1, 0)
+        return self.tabulate(tile, label, weight, len(scores) + 1)
 
     @abstractmethod
     def independence(self, table: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Categorical marginals p(x_i | y_j): tables of probabilities."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -87,6 +88,10 @@ class Categorical(Block):
         """Some samples (M,), or other samples for each column (n, M)."""
         return Samples(take_rows(samples.codes, rows))
 
+    def codes_of(self, samples: Samples) -> Iterable[np.ndarray]:
+        """The codes (N,) of one column after the other."""
+        return samples.codes
+
     def tile(self, samples: Samples, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
         codes = samples.codes[:, rows]
@@ -104,13 +109,12 @@ class Categorical(Block):
 
     def estimate(self, sums, label_count: np.ndarray, prior_samples: float) -> Parameters:
         """Parameters from the sums of a pass: the sample's, drawn towards the column's own."""
-        count = sums[0]
-        if self.binary:
-            count = np.zeros((*sums[0].shape[:2], self.offsets[-1]))
-            count[..., 1::3] = sums[0]
-            count[..., ::3] = label_count[1:, :, None] - sums[0]
+        count, total, marginal = np.ascontiguousarray(sums[0]), self.totals[0], self._marginal
         p = np.empty((*label_count.shape, self.offsets[-1]), self.dtype)
-        kernels.categorical.estimates(count, self.totals[0], self._marginal, self.offsets, prior_samples, p)
+        if self.binary:
+            kernels.categorical.binary_estimates(count, label_count, total, marginal, prior_samples, p)
+        else:
+            kernels.categorical.estimates(count, total, marginal, self.offsets, prior_samples, p)
         return Parameters(p, np.log(p))
 
     def missing_weight(self) -> np.ndarray:
@@ -136,7 +140,10 @@ class Categorical(Block):
     def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i), (J, n)."""
         information = np.empty((prior.shape[1], self.n_columns))
-        kernels.categorical.information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
+        if self.binary:
+            kernels.categorical.binary_information(prior, *parameters, information)
+        else:
+            kernels.categorical.information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
         return information
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
@@ -248,25 +255,24 @@ class Categorical(Block):
 
     def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
         """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
-        table, offsets = self._log_ratios(joint)
+        _, offsets = self._entries(joint.columns)
+        table, _ = self.log_ratio_table(joint)
         return table[:, offsets[:-1, None] + tile.codes[joint.columns]]
 
     def expected_log_ratio(self, tile: Tile, joint: Joint, labels: np.ndarray, share: float) -> np.ndarray:
         """For columns with one factor, the mean of log_ratio over its labels (k, J, T), summed by factor, (J, T)."""
-        table, offsets = self._log_ratios(joint)
+        _, offsets = self._entries(joint.columns)
+        table = unbiased(self.log_ratio_table(joint)[0].astype(float), share)
         expected = np.zeros(labels.shape[1:])
-        kernels.categorical.add_expected(
-            tile.codes, joint.columns, offsets, unbiased(table, share), joint.factors[0], labels, expected
-        )
+        kernels.categorical.add_expected(tile.codes, joint.columns, offsets, table, joint.factors[0], labels, expected)
         return expected
 
-    def _log_ratios(self, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-        """log p(v | y_S) / p(v) of the categories of a joint's columns, (states, F_Q), and where each begins."""
-        entries, offsets = self._entries(joint.columns)
+    def log_ratio_table(self, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+        """log p(v | y_S) / p(v) of each category of the columns of a joint, (states, F_Q), and whose it is, (F_Q,)."""
+        entries, _ = self._entries(joint.columns)
         own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
-        log_p = joint.parameters.log_p
         mixture = np.log((joint.probability[:, own] * joint.parameters.p).sum(axis=0))
-        return (log_p - mixture).astype(float) * self.is_category[entries], offsets
+        return (joint.parameters.log_p - mixture) * self.is_category[entries], own
 
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""

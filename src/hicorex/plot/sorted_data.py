@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, validate_data
 
-from hicorex.columns import Columns
+from hicorex.columns import Columns, rows_of
 from hicorex.exceptions import HicorexError
 from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
 
@@ -101,7 +100,7 @@ def sorted_image(
     some_rows, some_columns = thinned(rows.size, most), thinned(columns.size, most)
 
     def picture(own_rows: np.ndarray, own_columns: np.ndarray) -> np.ndarray:
-        return layer._schema.shades(Columns(_safe_indexing(X, own_rows), least_samples=1), own_columns)
+        return layer._schema.shades(Columns(rows_of(X, own_rows), least_samples=1), own_columns)
 
     return picture(some_rows, some_columns), picture(rows[some_rows], columns[some_columns])
 

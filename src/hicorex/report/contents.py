@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-from hicorex.columns import Columns
+from hicorex.columns import Columns, rows_of
 from hicorex.graph import graph_of, names_of, weights_of
 from hicorex.groups import Grouping
 from hicorex.layout import arrange
@@ -204,6 +205,8 @@ def _read(layer: Any, X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int
     """Some columns of some samples, by their index in the table."""
     if isinstance(X, np.ndarray | list | tuple):
         part = np.asarray(X)[np.ix_(rows, columns)]
+    elif issparse(X):
+        part = rows_of(X, rows)[:, columns]
     else:  # of a data frame, columns first, which copies little
         part = _safe_indexing(_safe_indexing(X, columns, axis=1), rows)
     read = Columns(part, least_samples=1)

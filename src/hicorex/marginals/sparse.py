@@ -1,0 +1,306 @@
+"""Categorical marginals of sparse columns: most cells hold 0, and work is done for the others alone.
+
+Every statistic is that of a table of zeros and what the other cells change in it.
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, vstack
+
+from hicorex import kernels
+from hicorex.marginals.base import Answers, Joint, Questions
+from hicorex.marginals.categorical import Categorical, Parameters, Weights
+
+# Columns that are made dense at a time, where nothing better is known.
+SLICE = 256
+# What is less of the weight of all samples than this share is rounding.
+ROUNDING = 1e-12
+
+
+class Samples(NamedTuple):
+    """The cells that do not hold 0, row after row: indptr (N + 1,), and of each cell its column and its code."""
+
+    indptr: np.ndarray
+    columns: np.ndarray
+    codes: np.ndarray
+
+
+class SparseWeights(NamedTuple):
+    """As Weights, the table by cell (C, P); tuples (D, p) are the distinct links, tuple_of (Q,) says which is whose.
+
+    used lists the rows of the table that are not zero for column i from firsts[i] on.
+    """
+
+    table: np.ndarray
+    constant: np.ndarray
+    log_mixture: np.ndarray
+    log_odds: np.ndarray
+    guess: np.ndarray | None
+    questions: Questions
+    columns: np.ndarray
+    links: np.ndarray | None
+    firsts: np.ndarray
+    used: np.ndarray
+    tuples: np.ndarray | None
+    tuple_of: np.ndarray | None
+
+
+class SparseTile:
+    """Some samples: cells column after column from ``starts`` (n + 1,) on, with their rows and codes."""
+
+    def __init__(self, samples: Samples, rows: slice, zero: np.ndarray):
+        first, last, _ = rows.indices(samples.indptr.size - 1)
+        indptr = samples.indptr[first : last + 1]
+        self.n_rows = indptr.size - 1
+        self.zero = zero
+        self.cells = kernels.sparse.by_column(indptr, samples.columns, samples.codes, zero.size)
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The codes of all cells, (n, T)."""
+        return self.dense(np.arange(self.zero.size))
+
+    def cells_of(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows and the codes of a column's cells."""
+        starts, rows, codes = self.cells
+        own = slice(starts[column], starts[column + 1])
+        return rows[own], codes[own]
+
+    def dense(self, columns: np.ndarray) -> np.ndarray:
+        """The codes of all cells of some columns, (len(columns), T)."""
+        dense = np.repeat(self.zero[columns].astype(np.int32)[:, None], self.n_rows, axis=1)
+        for own, i in zip(dense, columns.tolist(), strict=True):
+            rows, codes = self.cells_of(i)
+            own[rows] = codes
+        return dense
+
+
+class SparseCategorical(Categorical):
+    """A block of coded columns of which only some cells are stored; all others have the code of 0.
+
+    zero : (n,) the code of 0 in each column, that of missing values where 0 is no category
+    zeros : (n,) where these lie among all F
+    places : (n,) where the cells of a column belong in tables by cell: among all F, or if the block is binary,
+        so that all cells have code 1, one place a column
+    """
+
+    def __init__(self, sizes: np.ndarray, zero: np.ndarray, binary: bool, dtype: Any):
+        super().__init__(sizes, binary, dtype)
+        self.zero = zero
+        self.zeros = self.offsets[:-1] + zero
+        self.places = np.arange(sizes.size) - 1 if binary else self.offsets[:-1]
+
+    def row_cells(self, samples: Samples) -> int:
+        """How many cells a sample has, on average."""
+        return -(-samples.codes.size // max(samples.indptr.size - 1, 1))
+
+    def cut(self, samples: Samples, rows: slice) -> Samples:
+        """Some consecutive samples."""
+        first, last, _ = rows.indices(samples.indptr.size - 1)
+        own = slice(samples.indptr[first], samples.indptr[last])
+        return Samples(samples.indptr[first : last + 1] - own.start, samples.columns[own], samples.codes[own])
+
+    def join(self, parts: Any) -> Samples:
+        """The samples of several parts, one after the other."""
+        return parts[0] if len(parts) == 1 else _samples(vstack([self._matrix(part) for part in parts], "csr"))
+
+    def take(self, samples: Any, rows: np.ndarray) -> Any:
+        """Some samples (M,)."""
+        return _samples(self._matrix(samples)[rows])
+
+    def shuffle(self, samples: Samples, n_samples: int, rng: np.random.Generator) -> Samples:
+        """The samples, every column in an order of its own: its cells go to rows drawn anew."""
+        by_column = self._matrix(samples).tocsc()
+        counts = np.diff(by_column.indptr)
+        rows = [rng.choice(n_samples, count, replace=False) for count in counts[counts > 0].tolist()]
+        column = np.repeat(np.arange(self.n_columns), counts)
+        place = (np.concatenate(rows) if rows else np.empty(0, int), column)
+        return _samples(csr_array((by_column.data, place), self._matrix(samples).shape))
+
+    def codes_of(self, samples: Any) -> Any:
+        """The codes (N,) of one column after the other."""
+        tile = self.tile(samples, slice(None))
+        return (tile.dense(np.array([i]))[0] for i in range(self.n_columns))
+
+    def tile(self, samples: Any, rows: slice) -> Any:
+        """Some samples, in the form that the other methods take."""
+        return SparseTile(samples, rows, self.zero)
+
+    def sum_columns(self, tile: Any, weight: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The weight of each category, (F,)."""
+        count = np.zeros((self.offsets[-1], 1))
+        kernels.sparse.count_labels(*tile.cells, self.offsets, weight[:, None], count)
+        total = weight.sum()
+        rest = self._rest(count, np.array([total]))[:, 0]
+        # A category that never occurs must not seem to.
+        full = np.diff(tile.cells[0]) == tile.n_rows
+        count[self.zeros, 0] = np.where(full | (rest < ROUNDING * total), 0, rest)
+        return (count[:, 0],)
+
+    def look_up(self, tile: Any, table: np.ndarray) -> np.ndarray:
+        """The sum over the columns of the entries of a table (F,) that each sample points to, (T,)."""
+        every = np.arange(self.n_columns + 1)
+        return self._add_up(tile, *self._by_cell(table[None]), every, np.zeros(self.n_columns, int))[0]
+
+    def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Any:
+        """Parameters, structure and questions in the form that a pass over tiles uses."""
+        own: Weights = super().weights(parameters, alpha, prior, questions)
+        constant, table = (own.constant[:, 0], own.table) if self.binary else self._by_cell(own.table.T)
+        tuples = tuple_of = None
+        if own.links is not None:
+            tuples, tuple_of = _distinct(own.links)
+        firsts, used = _used(np.tile(alpha, (len(prior) - 1, 1)))
+        return SparseWeights(table, constant.astype(self.dtype), *own[2:], firsts, used, tuples, tuple_of)
+
+    def scores(self, tile: Any, weights: Any) -> np.ndarray:
+        """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
+        return self._add_up(tile, weights.constant, weights.table, weights.firsts, weights.used)
+
+    def log_mixture(self, tile: Any, weights: Any, alpha: np.ndarray) -> np.ndarray:
+        """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
+        return self._add_up(tile, *self._by_cell(weights.log_mixture), *_used(alpha))
+
+    def measure(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> Answers:
+        """The sums of one tile, under labels (k, J, T)."""
+        weighted = (labels[1:] * weight).reshape(-1, weight.size)
+        # In double precision, since what zeros have is a difference.
+        count = np.zeros((self.n_columns if self.binary else self.offsets[-1], len(weighted)))
+        kernels.sparse.count_labels(*tile.cells, self.places, np.ascontiguousarray(weighted.T), count)
+        if not self.binary:
+            count[self.zeros] = self._rest(count, weighted.sum(axis=1, dtype=float))
+        sums = count.astype(self.dtype).T.reshape(labels.shape[0] - 1, labels.shape[1], -1)
+        joint = self._joint(tile, labels, weight, weights) if weights.links is not None else None
+        guesses = self._guesses(tile, labels, weight, weights) if weights.questions.order is not None else None
+        return Answers((sums,), None, joint, guesses)
+
+    def features(self, tile: Any, columns: np.ndarray) -> list[np.ndarray]:
+        """Each column as indicators (at most MOST_FEATURES, T) of its categories."""
+        codes = tile.dense(columns)
+        return [
+            (own == np.arange(self.n_features[i])[:, None]).astype(float) for own, i in zip(codes, columns, strict=True)
+        ]
+
+    def tabulate_without(
+        self, tile: Any, scores: np.ndarray, weight: np.ndarray, weights: Any, alpha: np.ndarray, owner: np.ndarray
+    ) -> np.ndarray:
+        """Counts (k, F) of the categories in the states that the label of a column's owner has without the column."""
+        table = np.zeros((len(scores) + 1, self.offsets[-1]))
+        own = weights.log_odds[:, owner[self.column_of], np.arange(self.offsets[-1])].astype(float)
+        own *= alpha[owner, np.arange(self.n_columns)][self.column_of]
+        kernels.sparse.tabulate_without(*tile.cells, self.offsets, self.zeros, owner, scores, own, weight, table)
+        return table
+
+    def add_explained(
+        self, tile: Any, joint: Joint, labels: np.ndarray, tables: np.ndarray, unique: np.ndarray
+    ) -> np.ndarray:
+        """The sum over the columns of a joint of the mean over labels (k, J, T) of a table, (T,).
+
+        tables (1 + d, k^d, F_Q), by joint state and category: the first is the one, the others, one for each factor
+        of a column, go to unique (J, T), in place.
+        """
+        _, offsets = self._entries(joint.columns)
+        zeros = tables[:, :, offsets[:-1] + self.zero[joint.columns]]
+        own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
+        tuples, tuple_of = _distinct(joint.factors)
+        constants = np.zeros((tuples.shape[1], *tables.shape[:2]))
+        np.add.at(constants, tuple_of, zeros.transpose(2, 0, 1))
+        constants = np.ascontiguousarray(constants.transpose(1, 2, 0))
+        explained = np.zeros(labels.shape[2])
+        kernels.sparse.add_constants(tuples, constants, labels, explained, unique)
+        factors = np.ascontiguousarray(joint.factors)
+        differences = tables - zeros[:, :, own]
+        kernels.sparse.add_cells(
+            *tile.cells, joint.columns, offsets[:-1], factors, differences, labels, explained, unique
+        )
+        return explained
+
+    def _by_cell(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A table (C, F) as the sum of what zeros have, (C,), and how much more cells have than these, (C, P)."""
+        zeros = table[:, self.zeros]
+        more = table[:, 1::3] - zeros if self.binary else table - zeros[:, self.column_of]
+        return zeros.sum(axis=1, dtype=float), np.ascontiguousarray(more)
+
+    def _add_up(self, tile: Any, constant: np.ndarray, table: np.ndarray, firsts: np.ndarray, used: np.ndarray) -> Any:
+        """What the cells of each sample add to a constant (C,) by a table (C, P), with some rows in use: (C, T)."""
+        out = np.repeat(constant[:, None], tile.n_rows, axis=1)
+        kernels.sparse.add_table(*tile.cells, self.places, table, firsts, used, out)
+        return out
+
+    def _rest(self, count: np.ndarray, total: np.ndarray) -> np.ndarray:
+        """What the cells (F, C) of each column leave of a total (C,), (n, C)."""
+        return np.maximum(total - np.add.reduceat(count, self.offsets[:-1], axis=0), 0)
+
+    def _joint(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> np.ndarray:
+        columns, links = weights.columns, weights.links
+        n_joint = labels.shape[0] ** len(links)
+        total = self._totals(labels, weight, weights.tuples, n_joint)[weights.tuple_of]
+        entries, offsets = self._entries(columns)
+        counts = np.zeros((columns.size if self.binary else entries.size, n_joint))
+        if self.binary and len(labels) == 2:
+            kernels.sparse.joint_ones(*tile.cells[:2], columns, weight, labels[1], links, counts)
+        else:
+            places = np.arange(columns.size) - 1 if self.binary else offsets[:-1]
+            kernels.sparse.joint_counts(*tile.cells, columns, places, weight, labels, links, counts)
+        if self.binary:
+            return np.stack([total, counts], axis=2).astype(self.dtype)
+        if columns.size:
+            seen = np.add.reduceat(counts, offsets[:-1], axis=0)
+            counts[offsets[:-1] + self.zero[columns]] = np.maximum(total - seen, 0)
+        return counts.astype(self.dtype)
+
+    def _totals(self, labels: np.ndarray, weight: np.ndarray, tuples: np.ndarray, n_joint: int) -> np.ndarray:
+        """The weight of all samples in the joint states of some tuples of factors (D, p), (p, k^D)."""
+        if len(labels) == 2:
+            totals = np.zeros((tuples.shape[1], n_joint))
+            kernels.sparse.joint_totals(weight, labels[1], tuples, totals)
+            return totals
+        # The moments of a column of zeros.
+        moments = np.zeros((tuples.shape[1], n_joint, 2), self.dtype)
+        nothing, first = np.zeros((1, weight.size), self.dtype), np.zeros(len(moments), int)
+        kernels.structure.joint_moments(nothing, first, weight[None], labels, tuples, moments)
+        return moments[..., 0]
+
+    def _guesses(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> np.ndarray:
+        guesses = np.zeros((2, labels.shape[1], self.n_columns))
+        label = labels.argmax(axis=0).astype(np.int8)
+        for first in range(0, self.n_columns, SLICE):
+            own = np.arange(first, min(first + SLICE, self.n_columns))
+            order = np.ascontiguousarray(weights.questions.order[:, :, own])
+            found = np.zeros((2, labels.shape[1], own.size))
+            kernels.structure.categorical_guesses(
+                tile.dense(own), self.offsets[own], weights.guess, label, weight, order, *found
+            )
+            guesses[:, :, own] = found
+        return guesses
+
+    def _matrix(self, samples: Samples) -> csr_array:
+        """The cells as a matrix of codes."""
+        indptr, columns, codes = samples
+        return csr_array((codes, columns, indptr), (indptr.size - 1, self.n_columns))
+
+
+def _samples(matrix: csr_array) -> Samples:
+    return Samples(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.int32))
+
+
+def samples_of(starts: np.ndarray, rows: np.ndarray, codes: np.ndarray, n_samples: int) -> Samples:
+    """Cells that lie column after column as samples."""
+    return _samples(csc_array((codes.astype(np.int32), rows, starts), (n_samples, starts.size - 1)).tocsr())
+
+
+def _used(alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each column the rows in which alpha (C, n) is not zero, and where those of each begin and end."""
+    columns, used = np.nonzero(alpha.T)
+    return np.searchsorted(columns, np.arange(alpha.shape[1] + 1)), used
+
+
+def _distinct(links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct columns of links (D, Q), -1 for none, and which of them each is."""
+    size = links.max(initial=0) + 2
+    key = np.zeros(links.shape[1], np.int64)
+    for own in links:
+        key = key * size + own + 1
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return np.ascontiguousarray(links[:, first]), which
