@@ -52,12 +52,12 @@ def times(X, n_factors, n_features, structure) -> tuple[float, float]:
     with LocalEngine() as engine:
         state = first_state(data, n_factors, 2, engine, np.random.default_rng(0), [np.random.default_rng(1)])
         for _ in range(6):
-            state, _ = update(state, run_pass(state, data, engine), data, rule, engine)
+            state, _ = update(state, run_pass(state, data, engine), data.blocks, rule, engine)
 
     def iteration():
         with LocalEngine() as engine:
             for _ in range(4):
-                update(state, run_pass(state, data, engine), data, rule, engine)
+                update(state, run_pass(state, data, engine), data.blocks, rule, engine)
 
     fastest = shortest(floor, iteration)
     return fastest[0], fastest[1] / 4

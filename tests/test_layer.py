@@ -35,7 +35,7 @@ class Fixed(Tree):
     def questions(self, block, estimate, alpha, answers, n_starts):
         return Questions()
 
-    def alpha(self, block, estimate, questions, answers, n_starts):
+    def alpha(self, block, estimate, questions, answers, n_starts, share):
         return self.by_block[id(block)]
 
 
@@ -98,7 +98,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
         values = []
         for step in range(8):
             found = layer.run_pass(state, data, engine)
-            state, _ = layer.update(state, found, data, rule, engine)
+            state, _ = layer.update(state, found, data.blocks, rule, engine)
             if step:
                 values.append(found.log_z.sum())
     assert np.all(np.diff(values) >= -1e-4 * np.abs(values[1:]) - 1e-6)
@@ -113,7 +113,7 @@ def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
         rule = Fixed(data, [np.full(a.shape, 0.7) for a in state.alpha])
         for _ in range(300):
             found = layer.run_pass(state, data, engine)
-            state, _ = layer.update(state, found, data, rule, engine)
+            state, _ = layer.update(state, found, data.blocks, rule, engine)
         scores = sum(
             b.scores(tile, w)
             for b, tile, w in zip(

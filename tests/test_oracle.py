@@ -45,10 +45,10 @@ class Case:
             self.state = first_state(self.data, N_FACTORS, n_states, engine, *rngs)
             for _ in range(steps):
                 self.state, _ = update(
-                    self.state, run_pass(self.state, self.data, engine), self.data, self.rule, engine
+                    self.state, run_pass(self.state, self.data, engine), self.data.blocks, self.rule, engine
                 )
             self.found = run_pass(self.state, self.data, engine)
-            self.next, _ = update(self.state, self.found, self.data, self.rule, engine)
+            self.next, _ = update(self.state, self.found, self.data.blocks, self.rule, engine)
 
     @staticmethod
     def plain_column(block, samples, at):

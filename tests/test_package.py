@@ -29,6 +29,7 @@ ORDER = [
     "marginals",
     "engine",
     "data",
+    "batches",
     "frames",
     "columns",
     "survey",

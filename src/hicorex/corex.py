@@ -90,6 +90,10 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         Most iterations of a start.
     tol : float, default=1e-5
         A start is finished when its objective has grown by less than this share over ten iterations.
+    batch_size : int, default=None
+        Samples of a batch: every iteration looks at so many random samples, and at sums over earlier ones that count
+        less the older they are, as if at all; a last pass over all samples gives bounds and structure. The time of a
+        fit then hardly grows with the samples. 10,000 or more are good; None looks at all samples every time.
     n_jobs : int, default=None
         Number of threads; None and -1 mean all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -144,6 +148,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -159,6 +164,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         n_init: int = 10,
         max_iter: int = 200,
         tol: float = 1e-5,
+        batch_size: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -170,6 +176,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.batch_size = batch_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -237,6 +244,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             rule,
             engine,
             seed=seed,
+            batch_size=self.batch_size,
             progress=progress.iteration,
             **self._settings(),
             **notes.running("fit"),

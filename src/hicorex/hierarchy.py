@@ -22,7 +22,7 @@ from hicorex.intake import InMemory, take_in, weighted
 from hicorex.progress import Progress
 
 # Parameters that mean the same in every layer.
-SHARED = ("structure", "n_init", "max_iter", "tol", "n_jobs", "verbose")
+SHARED = ("structure", "n_init", "max_iter", "tol", "batch_size", "n_jobs", "verbose")
 # What a fit sets, beside the parameters.
 FITTED = ("n_features_in_", "feature_names_in_", "layers_", "bounds_", "tc_", "n_iter_", "stop_reason_", "_usual")
 
@@ -41,7 +41,7 @@ class HierarchicalCorex(Explainer):
         ``stop_reason_`` says why it stopped.
     n_states : int or one for each layer, default=2
         Number of states of each factor.
-    marginals, structure, n_init, max_iter, tol, n_jobs, random_state, verbose
+    marginals, structure, n_init, max_iter, tol, batch_size, n_jobs, random_state, verbose
         As in ``Corex``; the marginals are those of the first layer, above it they are categorical.
 
     Attributes
@@ -87,6 +87,7 @@ class HierarchicalCorex(Explainer):
         n_init: int = 10,
         max_iter: int = 200,
         tol: float = 1e-5,
+        batch_size: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -98,6 +99,7 @@ class HierarchicalCorex(Explainer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.batch_size = batch_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

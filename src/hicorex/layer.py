@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.archive import storable
+from hicorex.batches import Batches, Running
 from hicorex.data import Data, Part
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, take_factors
 from hicorex.starts import Seed, choose_variables
@@ -41,7 +42,7 @@ class State:
         """The state of some of the starts."""
         if starts == list(range(self.n_starts)):
             return self
-        factors = (self.n_factors * np.array(starts)[:, None] + np.arange(self.n_factors)).ravel()
+        factors = _factors_of(starts, self.n_factors)
         return self.take_factors(factors, [q.take(starts) for q in self.questions], len(starts))
 
     def take_factors(self, factors: np.ndarray, questions: list[Questions], n_starts: int = 1) -> "State":
@@ -51,11 +52,15 @@ class State:
 
 
 class Pass(NamedTuple):
-    """What one pass over the data gives: sums of labels (k, J), mean log Z_j (J,), answers by block."""
+    """What one pass over the data gives: sums of labels (k, J), mean log Z_j (J,), answers by block.
+
+    share : of the weight of the sums, that of the samples which answered all other questions
+    """
 
     label_sum: np.ndarray
     log_z: np.ndarray
     answers: list[Answers]
+    share: float = 1.0
 
 
 @storable("run")
@@ -68,6 +73,7 @@ class Run(NamedTuple):
     best, best_start, best_state : the best iterate so far
     generators : the state of every start's random generator
     primed : for every start, after how many iterations factors of it were last started anew
+    sums : over the batches so far, None if every pass is over all samples
     """
 
     iteration: int
@@ -79,6 +85,7 @@ class Run(NamedTuple):
     best_state: State
     generators: list[dict]
     primed: list[int]
+    sums: Running | None
 
 
 class Fit(NamedTuple):
@@ -159,20 +166,28 @@ def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) 
     return Pass(label_sum, (log_normaliser - mixture) / data.total, answers)
 
 
-def update(state: State, found: Pass, data: Data, rule, engine) -> tuple[State, np.ndarray]:
-    """The next state from the sums of a pass, and what the objective counted twice, (J,)."""
+def run_batch(state: State, batch: Data, sums: Running | None, engine) -> tuple[Pass, Running]:
+    """One pass over a batch, with sums over this and all batches before."""
+    found = run_pass(state, batch, engine)
+    sums = Running.after(sums, batch, found.label_sum, [answers.sums for answers in found.answers])
+    answers = [own._replace(sums=all_sums) for own, all_sums in zip(found.answers, sums.sums, strict=True)]
+    return Pass(sums.label_sum, found.log_z, answers, batch.total / sums.total), sums
+
+
+def update(state: State, found: Pass, blocks: list, rule, engine) -> tuple[State, np.ndarray]:
+    """The next state from the sums of a pass over these blocks, and what the objective counted twice, (J,)."""
     n_states = len(state.prior)
-    prior = (found.label_sum + PRIOR_SAMPLES / n_states) / (data.total + PRIOR_SAMPLES)
+    prior = (found.label_sum + PRIOR_SAMPLES / n_states) / (blocks[0].total + PRIOR_SAMPLES)
 
     def of_block(b: int):
-        block, answers = data.blocks[b], found.answers[b]
+        block, answers = blocks[b], found.answers[b]
         parameters = block.estimate(answers.sums, found.label_sum, PRIOR_SAMPLES)
         estimate = Estimate(parameters, prior, block.rank(parameters, prior))
-        alpha = rule.alpha(block, estimate, state.questions[b], answers, state.n_starts)
+        alpha = rule.alpha(block, estimate, state.questions[b], answers, state.n_starts, found.share)
         questions = rule.questions(block, estimate, alpha, answers, state.n_starts)
         return parameters, alpha, questions, rule.excess(estimate, state.alpha[b], alpha)
 
-    parameters, alpha, questions, excess = zip(*engine.map(of_block, range(len(data.blocks))), strict=True)
+    parameters, alpha, questions, excess = zip(*engine.map(of_block, range(len(blocks))), strict=True)
     return State(prior, list(parameters), list(alpha), list(questions), state.n_starts), sum(excess)
 
 
@@ -239,12 +254,14 @@ def fit_layer(
     max_iter: int,
     tol: float,
     seed: np.random.SeedSequence,
+    batch_size: int | None = None,
     progress: Callable = lambda *_: None,
     run: Run | None = None,
     keep: Callable[[Run], None] = lambda run: None,
 ) -> Fit:
     """Run all starts together and keep the best iterate of the best.
 
+    Each iteration passes over all samples, or over a batch of so many; then a last one over all samples follows.
     ``progress(iteration, most, best, n_starts)`` and ``keep`` hear of each iteration; a ``run`` that was kept goes on.
     """
     # A generator for each start, so that a start does not depend on how many there are.
@@ -253,18 +270,28 @@ def fit_layer(
         state = first_state(data, n_factors, n_states, engine, shared, rngs)
         nothing: list = [[] for _ in rngs]
         every = list(range(n_starts))
-        run = Run(0, state, every, nothing, -np.inf, 0, state.take([0]), _states(rngs), [0] * n_starts)
+        run = Run(0, state, every, nothing, -np.inf, 0, state.take([0]), _states(rngs), [0] * n_starts, None)
     for rng, own in zip(rngs, run.generators, strict=True):
         rng.bit_generator.state = own
-    begun, state, running, histories, best, best_start, best_state, _, primed = run
+    begun, state, running, histories, best, best_start, best_state, _, primed, sums = run
     del run  # its first state is not needed again
+    batches = None
+    if batch_size is not None and batch_size < data.n_samples:
+        batches = Batches(data, batch_size, engine, seed)
     settled = False
     for iteration in range(begun, max_iter):
-        found = run_pass(state, data, engine)
-        following, excess = update(state, found, data, rule, engine)
+        if batches is None:
+            found, blocks = run_pass(state, data, engine), data.blocks
+        else:
+            batch = batches.take(iteration)
+            found, sums = run_batch(state, batch, sums, engine)
+            blocks = sums.blocks(batch)
+        following, excess = update(state, found, blocks, rule, engine)
         objective = (found.log_z - excess).reshape(len(running), n_factors).sum(axis=1)
         for at, start in enumerate(running):
             histories[start].append(float(objective[at]))
+        if batches is not None:  # one batch may be luckier than another
+            objective = np.array([np.mean(histories[start][-5:]) for start in running])
         leader = int(objective.argmax())
         # The first two iterates do not have the rule's own structure yet.
         if objective[leader] > best and iteration >= min(2, max_iter - 1):
@@ -282,12 +309,21 @@ def fit_layer(
             for at in anew:
                 primed[running[at]] = iteration + 1
         state = following.take(kept)
+        if sums is not None:
+            sums = sums.take(_factors_of(kept, n_factors))
         running = [running[at] for at in kept]
         del found, following  # the next pass needs their room
         done = [list(history) for history in histories]
-        keep(Run(iteration + 1, state, running, done, best, best_start, best_state, _states(rngs), primed))
+        keep(Run(iteration + 1, state, running, done, best, best_start, best_state, _states(rngs), primed, sums))
+    if batches is not None:
+        best_state, _ = update(best_state, run_pass(best_state, data, engine), data.blocks, rule, engine)
     courses = [np.array(history) for history in histories]
     return Fit(best_state, courses[best_start], courses, settled)
+
+
+def _factors_of(starts: list[int], n_factors: int) -> np.ndarray:
+    """The factors of some starts among those of all."""
+    return (n_factors * np.array(starts)[:, None] + np.arange(n_factors)).ravel()
 
 
 def _states(rngs: list[np.random.Generator]) -> list[dict]:

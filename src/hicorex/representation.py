@@ -115,7 +115,7 @@ def _structure(data: Data, labels: np.ndarray, engine) -> tuple[State, list]:
     # The first pass finds the best unit of each variable, the second another, the third one more.
     for _ in range(3):
         found = run_pass(state, data, engine, _instead(labels))
-        state, _ = update(state, found, data, RULES["unique"], engine)
+        state, _ = update(state, found, data.blocks, RULES["unique"], engine)
     return state, links_of(state, data)
 
 

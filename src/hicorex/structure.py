@@ -1,8 +1,8 @@
 """Structure: which factors each variable belongs to, alpha (eq:alpha), by one of three rules.
 
 A rule works on one block at a time. ``questions`` says what the next pass is to measure under the
-parameters at hand; ``alpha`` turns the answers into alpha (J, n). The first update of a fit has no
-answers yet and goes by the best factor alone.
+parameters at hand; ``alpha`` turns the answers into alpha (J, n), which were measured on a ``share`` of
+the samples of the estimate. The first update of a fit has no answers yet and goes by the best factor alone.
 """
 
 import numpy as np
@@ -23,7 +23,9 @@ class Tree:
         """Nothing: the marginals tell all."""
         return Questions()
 
-    def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+    def alpha(
+        self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int, share: float
+    ):
         """1 for the best factor."""
         first = _most_informative(block, estimate, n_starts)
         return _spread(first, np.ones(first.shape), estimate.rank.shape) * block.informative
@@ -41,11 +43,13 @@ class Overlap(Tree):
         right = estimate.rank if answers.guesses is None else answers.guesses[0]
         return Questions(order=np.argsort(-_by_start(right, n_starts), axis=1, kind="stable"))
 
-    def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+    def alpha(
+        self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int, share: float
+    ):
         """Shares of all samples, disjoint, so that those of a variable sum to at most 1."""
         if answers.guesses is None:
-            return super().alpha(block, estimate, questions, answers, n_starts)
-        return answers.guesses[1] / block.total * block.informative
+            return super().alpha(block, estimate, questions, answers, n_starts, share)
+        return answers.guesses[1] / (share * block.total) * block.informative
 
 
 class Unique(Tree):
@@ -67,18 +71,20 @@ class Unique(Tree):
             links[:, d][~adds] = -1
         return Questions(links=links)
 
-    def alpha(self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int):
+    def alpha(
+        self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int, share: float
+    ):
         """Shares of unique information."""
         links = questions.links
         if links is None:
-            return super().alpha(block, estimate, questions, answers, n_starts)
+            return super().alpha(block, estimate, questions, answers, n_starts, share)
         n_states = len(estimate.prior)
-        share = np.zeros(links.shape)
+        shares = np.zeros(links.shape)
         known = np.take_along_axis(_by_start(estimate.rank, n_starts), links[:, :1], axis=1)[:, 0]
-        share[:, 0] = known > _critical(FIRST_LEVEL, block, n_states - 1)
+        shares[:, 0] = known > _critical(FIRST_LEVEL, block, n_states - 1)
         if answers.joint is not None:
-            self._further(share, block, estimate, links, answers.joint)
-        return _spread(links, share, estimate.rank.shape) * block.informative
+            self._further(shares, block, estimate, links, answers.joint, share)
+        return _spread(links, shares, estimate.rank.shape) * block.informative
 
     def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What the objective counts twice, (J,).
@@ -88,12 +94,13 @@ class Unique(Tree):
         """
         return (np.maximum(before - after, 0) * estimate.rank).sum(axis=1)
 
-    def _further(self, share, block, estimate, links, joint) -> None:
-        """Fill in the shares (S, D, n) of all factors but the first of each variable."""
+    def _further(self, shares, block, estimate, links, joint, measured) -> None:
+        """Fill in the shares (S, D, n) of all factors but the first; joint sums have ``measured`` of the weight."""
         n_states, n_factors = estimate.prior.shape
         start, columns, factors = linked(links, n_factors // len(links))
         freedom = (n_states - 1) * block.freedom[columns]
         observed = block.observed[columns]
+        seen = measured * observed
         adds = np.ones(columns.size, bool)
         for d in range(1, len(factors)):
             adds &= factors[d] >= 0
@@ -103,10 +110,10 @@ class Unique(Tree):
                 first_factors(joint, n_states, len(factors), d + 1), n_states, columns
             )
             joint_freedom = freedom * n_states**d
-            adds &= unique > _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns]
+            adds &= unique > _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns] / measured
             known = _known(block, estimate, np.maximum(factors[d], 0), columns)
-            ratio = (unique - joint_freedom / (2 * observed)) / np.maximum(known - freedom / (2 * observed), 1e-12)
-            share[start, d, columns] = np.where(adds, np.clip(ratio, 0, 1), 0)
+            ratio = (unique - joint_freedom / (2 * seen)) / np.maximum(known - freedom / (2 * observed), 1e-12)
+            shares[start, d, columns] = np.where(adds, np.clip(ratio, 0, 1), 0)
 
 
 RULES = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
