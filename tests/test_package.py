@@ -40,6 +40,7 @@ ORDER = [
     "starts",
     "structure",
     "layer",
+    "stream",
     "significance",
     "evaluation",
     "sizing",

@@ -16,7 +16,7 @@ from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
 from hicorex.intake import take_in
 from hicorex.marginals import Categorical, SparseCategorical
-from hicorex.significance import _test
+from hicorex.significance import held_out_probabilities
 from hicorex.starts import feature_correlation
 
 RULES = ("unique", "overlap", "tree")
@@ -323,7 +323,7 @@ def test_starts_and_tests_of_links_are_those_of_the_dense_table():
             )[order]
             with LocalEngine(1) as engine:
                 correlations.append(feature_correlation(data, places, engine)[0])
-                chances.append(data.to_table(_test(model.fit(X)._state, data, engine)))
+                chances.append(data.to_table(held_out_probabilities(model.fit(X)._state, data, engine)))
         assert_allclose(*correlations, atol=1e-9)
         assert_allclose(*chances, rtol=1e-6, atol=1e-12)
 

@@ -1,6 +1,7 @@
 """Corex: one layer of total correlation explanation as a scikit-learn estimator."""
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -16,6 +17,7 @@ from hicorex.data import Data, Part
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
 from hicorex.evidence import Rung, gather, marginal_surprisals
+from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 from hicorex.intake import InMemory, OnCluster, put_together, take_in, weighted
 from hicorex.layer import (
@@ -33,8 +35,9 @@ from hicorex.layer import (
 )
 from hicorex.marginals.base import Questions
 from hicorex.progress import Progress
-from hicorex.significance import LEVEL, link_probabilities
+from hicorex.significance import LEVEL, held_out_probabilities, link_probabilities
 from hicorex.sizing import Search, Sizing, choose_size
+from hicorex.stream import Stream, advance
 from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
@@ -61,6 +64,7 @@ FITTED = (
     "_surprisals",
     "_usual",
     "_inner",
+    "_stream",
 )
 
 
@@ -205,6 +209,62 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             self._remember(X, sample_weight)
         return self
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one more batch of a stream.
+
+        The first batch is fitted as by ``fit``: it decides on the number of factors, and on the scale and the
+        categories of the columns, so it must be a fair sample. Each further one makes one update, in which all before
+        it count less the older they are; ``history_`` gets what the model explained of it before. Attributes tell of
+        the last batch; factors keep their order.
+
+        Parameters
+        ----------
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
+            Batches of less than some hundred samples make the factors noisy.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        table, weight = weighted(take_in(X), sample_weight)
+        with table.engine(self.n_jobs) as engine:
+            rung, data = self._learn_more(table, weight, engine, self._progress())
+            self._conclude(gather(data, [rung], engine, name=table.name))
+        self._remember(X, sample_weight)
+        return self
+
+    def _begin_stream(self, table: InMemory, weight: np.ndarray | None, engine: Any) -> tuple[Rung, Data]:
+        """Get ready for further batches after a fit to the first; return as ``_learn_more``."""
+        data = table.encode_open(self._schema, weight, engine)
+        # The first update only asks what the next one needs.
+        self._stream, _ = advance(Stream(self._state, None), data, RULES[self.structure], engine)
+        return Rung(view(self._state, self._links, data, engine)), data
+
+    def _learn_more(
+        self, table: InMemory, weight: np.ndarray | None, engine: Any, progress: Progress
+    ) -> tuple[Rung, Data]:
+        """One more batch; return how the layer looks at it, and its samples."""
+        if not hasattr(self, "_stream"):
+            if hasattr(self, "_state"):
+                raise HicorexError("This model was fitted by fit; a stream needs partial_fit from its first batch on.")
+            self._fit(table, weight, engine, Notes(), progress)
+            return self._begin_stream(table, weight, engine)
+        validate_data(self, table.head, reset=False, skip_check_array=True)
+        data = table.encode_open(self._schema, weight, engine)
+        # The samples are new to the factors, so that links may be tested on them as they are.
+        chance = data.to_table(held_out_probabilities(self._stream.state, data, engine))
+        self._stream, log_z = advance(self._stream, data, RULES[self.structure], engine)
+        seen = self._show(self._stream.state, data, engine)
+        self.tcs_ = used_only(run_pass(self._state, data, engine).log_z)
+        self.tc_ = float(self.tcs_.sum())
+        self._assign(chance)
+        self.history_: np.ndarray = np.append(self.history_, log_z.sum())
+        self.n_iter_ = len(self.history_)
+        return Rung(seen), data
+
     def _fit(
         self, table: InMemory, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress
     ) -> tuple[Data, View]:
@@ -216,7 +276,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             notes.check("data", self._schema.fingerprint(table.names, data, engine))
         seed = self._seed(notes.recall("random_state"))
         notes.check("random_state", seed.entropy)
-        for name in ("sizing_", "histories_"):  # of an earlier fit
+        for name in ("sizing_", "histories_", "_stream"):  # of an earlier fit
             self.__dict__.pop(name, None)
         done = notes.recall("fitted")
         if done is None:
@@ -260,8 +320,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         # Empty factors would only make the fits to halves harder.
         sizes = {"n_factors": max(1, int(np.count_nonzero(self.tcs_))), "n_states": self.n_states}
         chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
-        linked = (data.to_table(chance) < LEVEL) & self.alpha_.any(axis=1)
-        self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
+        self._assign(data.to_table(chance))
         self.history_ = fit.history
         self.histories_ = fit.histories
         self.n_iter_ = len(fit.history)
@@ -335,16 +394,26 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             self.n_factors_ = max(1, int(np.count_nonzero(explains)))
             order = order[: self.n_factors_]
         self.tcs_ = explains[order]
-        self._state = state = state.take_factors(order, [Questions() for _ in data.blocks])
+        state = state.take_factors(order, [Questions() for _ in data.blocks])
         for unused in np.flatnonzero(self.tcs_ == 0):
             clear(state, data, int(unused))
         self.tc_ = float(self.tcs_.sum())
+        return self._show(state, data, engine)
+
+    def _show(self, state: State, data: Data, engine) -> View:
+        """Set what follows from a state alone; how it looks at the samples."""
+        self._state = replace(state, questions=[Questions() for _ in data.blocks])
         self.alpha_ = data.to_table(state.alpha).T
         self.mutual_information_ = data.to_table(all_information(state, data)).T
         self._links = links_of(state, data)
-        seen = view(state, self._links, data, engine)
+        seen = view(self._state, self._links, data, engine)
         self._joints = {False: seen.smoothed}
         return seen
+
+    def _assign(self, chance: np.ndarray) -> None:
+        """Give each variable to the factor that it belongs to most, if its link is not a matter of chance (n,)."""
+        linked = (chance < LEVEL) & self.alpha_.any(axis=1)
+        self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
 
     def _feed(self, data: Data, engine) -> View:
         """Get ready to feed another layer with most likely states; how these look at the samples of the fit."""

@@ -1,6 +1,7 @@
 """HierarchicalCorex: layers of factors, each of which explains the dependence among the factors below it."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import pairwise, repeat
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -126,6 +127,36 @@ class HierarchicalCorex(Explainer):
             with table.engine(self.n_jobs) as engine:
                 self._fit(table, weight, engine, notes, self._progress())
             self._remember(X, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one more batch of a stream, layer by layer; see ``Corex.partial_fit``.
+
+        The first batch decides on the layers and their sizes.
+        """
+        table, weight = weighted(take_in(X), sample_weight)
+        with table.engine(self.n_jobs) as engine:
+            begins = not hasattr(self, "layers_")
+            if begins:
+                self._fit(table, weight, engine, Notes(), self._progress())
+            else:
+                validate_data(self, table.head, reset=False, skip_check_array=True)
+            rungs: list[Rung] = []
+            read: list[Data] = []
+            for k, layer in enumerate(self.layers_):
+                learn = layer._begin_stream if begins else partial(layer._learn_more, progress=Progress())
+                rung, data = learn(table, weight, engine)
+                read.append(data)
+                above = k + 1 < len(self.layers_)
+                feeding = layer._feed(data, engine) if above else None
+                rungs.append(rung._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
+                if above:
+                    table = take_in(layer._label_table(data, engine))
+            self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
+            self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
+            self._conclude(gather(read[0], rungs, engine, name=self._column_name))
+        self._remember(X, sample_weight)
         return self
 
     def _fit(self, table: InMemory, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress) -> None:

@@ -60,6 +60,10 @@ class InMemory:
         """The samples of the fit for which the schema was learned."""
         return self._encode(schema, schema.gaps, weight, precision(self.shape), engine)[0]
 
+    def encode_open(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
+        """Samples of a stream, in which any column may lack values now or later; unseen categories are such a lack."""
+        return self._encode(schema, np.ones(self.shape[1], bool), weight, np.float32, engine)[0]
+
     def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
         """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
         return schema.encode(self._columns, weight, dtype)

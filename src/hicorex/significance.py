@@ -36,12 +36,15 @@ def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence
         state = fit_layer(
             half, rule, engine, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
         ).state
-        by_half.append(_test(state, data.reweighted(weight * ~fitted), engine))
+        by_half.append(held_out_probabilities(state, data.reweighted(weight * ~fitted), engine))
     return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
 
 
-def _test(state: State, data: Data, engine) -> list[np.ndarray]:
-    """p-values of each column against its factor's labels without it."""
+def held_out_probabilities(state: State, data: Data, engine) -> list[np.ndarray]:
+    """For each column of each block, how likely its link to its factor would be by chance, (n,).
+
+    By samples that the state was not fitted to.
+    """
     weights = block_weights(state, data, engine)
     owners = [
         block.rank(parameters, state.prior).argmax(axis=0)
