@@ -61,9 +61,7 @@ def test_a_batch_of_all_samples_is_no_batch(tree):
 
 
 def test_batches_do_not_depend_on_threads(numbers):
-    one, two = (
-        Corex(4, batch_size=1500, n_init=2, max_iter=12, n_jobs=n, random_state=0).fit(numbers) for n in (1, 2)
-    )
+    one, two = (Corex(4, batch_size=1500, n_init=2, max_iter=12, n_jobs=n, random_state=0).fit(numbers) for n in (1, 2))
     assert_array_equal(one.alpha_, two.alpha_)
     assert one.bounds_ == two.bounds_
 

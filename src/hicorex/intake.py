@@ -24,7 +24,10 @@ class InMemory:
 
     shape, names : of the table; ``name`` says how messages call a column
     head : something from which scikit-learn knows the number and the names of the columns
+    here : whether all samples are in memory
     """
+
+    here = True
 
     def __init__(self, X: Any, least_samples: int = 2):
         self._columns = Columns(X, least_samples)
@@ -111,6 +114,8 @@ class OnDisk(InMemory):
     which a pass needs them.
     """
 
+    here = False
+
     def __init__(self, source: Source, least_samples: int = 2):
         super().__init__(source.read(0, min(2, source.shape[0])), least_samples)
         self._source, self.shape = source, source.shape
@@ -138,6 +143,8 @@ class OnDisk(InMemory):
 
 class OnCluster(InMemory):
     """A Dask array or data frame, whose samples the workers of a cluster hold."""
+
+    here = False
 
     def __init__(self, X: Any, client: Any, least_samples: int = 2):
         super().__init__(cluster.example(X), 1)
