@@ -8,7 +8,7 @@ rows), fits ten factors with scikit-learn's working_memory at 256 MiB, each in a
 
 import argparse
 import json
-import resource
+import os
 import subprocess
 import sys
 import tempfile
@@ -56,13 +56,14 @@ def run(path: str, n_init: int) -> dict:
             source.read(first, min(first + READ_ROWS, source.shape[0]))
         return time.perf_counter() - start
 
-    read()
+    forget(path)
+    from_disk = read()
     settings = {"n_init": n_init, "random_state": 0}
     with sklearn.config_context(working_memory=256):
         start = time.perf_counter()
         model = Corex(N_FACTORS, **settings).fit(path)
         whole = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        peak = peak_memory() / 2**30
         with LocalEngine() as engine:
             start = time.perf_counter()
             data = take_in(path).encode(model._schema, None, engine)
@@ -77,6 +78,7 @@ def run(path: str, n_init: int) -> dict:
     sample = np.load(path, mmap_mode="r")[: source.shape[0] // 20]
     some = Corex(N_FACTORS, **settings).fit(np.array(sample))
     return {
+        "disk": from_disk,
         "read": min(reads),
         "pass": min(passes),
         "spool": spooled,
@@ -86,6 +88,19 @@ def run(path: str, n_init: int) -> dict:
         "lower": model.bounds_.lower,
         "sample": some.bounds_.lower,
     }
+
+
+def peak_memory() -> int:
+    """Bytes that this process had in memory at most; unlike ``ru_maxrss``, not those of the one that started it."""
+    with open("/proc/self/status") as file:
+        return 1024 * int(dict(line.split(":", 1) for line in file)["VmHWM"].split()[0])
+
+
+def forget(path: str) -> None:
+    """Have the system read a file from the disk again."""
+    handle = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(handle)
 
 
 def fitted_state(model, data):
@@ -111,7 +126,10 @@ def main() -> None:
     if given.run:
         print(json.dumps(run(given.run, 1)))
         return
-    print("table                      read s  pass s  ratio  spool s  fit s  iterations  peak GiB   bound  of a sample")
+    print("read: all rows, from the disk and once they are cached; pass: over the scratch file, cached")
+    print(
+        "table                      disk s  read s  pass s  spool s  fit s  iterations  peak GiB   bound  of a sample"
+    )
     for kind, (n_rows, n_columns) in SHAPES.items():
         n_rows = n_rows // 100 if given.small else n_rows
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:
@@ -121,7 +139,7 @@ def main() -> None:
             found = json.loads(subprocess.run(script, capture_output=True, text=True, check=True).stdout)
         name = f"{n_rows:,} x {n_columns:,} {kind}"
         print(
-            f"{name:<26}{found['read']:>7.2f}{found['pass']:>8.2f}{found['pass'] / found['read']:>7.2f}"
+            f"{name:<26}{found['disk']:>7.2f}{found['read']:>8.2f}{found['pass']:>8.2f}"
             f"{found['spool']:>9.1f}{found['fit']:>7.0f}{found['iterations']:>12}{found['peak']:>10.2f}"
             f"{found['lower']:>8.3f}{found['sample']:>13.3f}"
         )
