@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
 from hicorex import Corex, HierarchicalCorex, corex, significance
-from hicorex.engine.cluster import ClusterEngine
+from hicorex.engine import ClusterEngine, cluster
 from hicorex.exceptions import HicorexError
 from hicorex.progress import Progress
 
@@ -195,7 +196,7 @@ def test_sparse_chunks(client, kind):
     cuts = [0, 30_001, 130_000, 200_000]
     pieces = [
         da.from_delayed(dask.delayed(X[a:b]), (b - a, 30), meta=sp.csr_array((0, 0), dtype=X.dtype))
-        for a, b in zip(cuts, cuts[1:], strict=False)
+        for a, b in pairwise(cuts)
     ]
     Y = da.concatenate(pieces)
     there = Corex(2, **FAST).fit(Y)
@@ -221,34 +222,21 @@ def bad_tables():
     yield "delayed", dask.delayed(table()), "0 dimension"
     yield "unknown columns", X[:, X[0] > 0], "compute_chunk_sizes"
     yield "objects", X.astype(object), "type object: make it numbers or text"
-    yield "one row", X[:1], "1 sample"
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in bad_tables()])
-@pytest.mark.parametrize("clustered", [True, False])
-def test_what_is_no_table_is_said(request, name, clustered):
-    if clustered:
-        request.getfixturevalue("client")
+@pytest.mark.parametrize("where", ["client", "alone"])
+def test_what_is_no_table_is_said(request, name, where):
+    request.getfixturevalue(where)
     X, words = next((X, words) for own, X, words in bad_tables() if own == name)
-    with pytest.raises(HicorexError, match=words), alone(clustered):
+    with pytest.raises(HicorexError, match=words):
         Corex(2).fit(X)
 
 
-def alone(clustered):
-    """No current client, unless there shall be one."""
-    patch = pytest.MonkeyPatch.context()
-    if clustered:
-        return patch
-
-    class Without:
-        def __enter__(self):
-            self.patch = pytest.MonkeyPatch()
-            self.patch.setattr("hicorex.engine.cluster.current_client", lambda: None)
-
-        def __exit__(self, *error):
-            self.patch.undo()
-
-    return Without()
+@pytest.fixture
+def alone(monkeypatch):
+    """No current client."""
+    monkeypatch.setattr(cluster, "current_client", lambda: None)
 
 
 def test_infinities_are_named_by_column(client):
@@ -268,18 +256,18 @@ def test_an_asynchronous_client_is_refused(client):
     client.sync(fit)
 
 
-def test_without_a_client_collections_are_computed_here():
-    with alone(False):
-        X = da.from_array(table()[:140_000], chunks=(33_333, 5))
-        here = Corex(3, **FAST).fit(table()[:140_000])
-        found = Corex(3, **FAST).fit(X)
-        assert result(found) == result(here)
-        np.testing.assert_array_equal(found.transform(X), here.transform(table()[:140_000]))
-        frame = mixed_frame()
-        assert result(Corex(2, **FAST).fit(dd.from_pandas(frame, npartitions=3))) == result(Corex(2, **FAST).fit(frame))
-        counts = sparse_table("counts")
-        Y = da.from_array(counts.toarray(), chunks=(70_000, 17)).map_blocks(sp.csr_array, dtype=np.int8)
-        assert result(Corex(2, **FAST).fit(Y)) == result(Corex(2, **FAST).fit(counts))
+def test_without_a_client_collections_are_computed_here(alone):
+    X = da.from_array(table()[:140_000], chunks=(33_333, 5))
+    here = Corex(3, **FAST).fit(table()[:140_000])
+    found = Corex(3, **FAST).fit(X)
+    assert result(found) == result(here)
+    np.testing.assert_array_equal(found.transform(X), here.transform(table()[:140_000]))
+    frame = mixed_frame()
+    found = Corex(2, **FAST).fit(dd.from_pandas(frame, npartitions=3))
+    assert result(found) == result(Corex(2, **FAST).fit(frame))
+    counts = sparse_table("counts")
+    found = Corex(2, **FAST).fit(da.from_array(counts.toarray(), chunks=(70_000, 17)).map_blocks(sp.csr_array))
+    assert result(found) == result(Corex(2, **FAST).fit(counts))
 
 
 def belongings():
@@ -290,9 +278,7 @@ def belongings():
             files.append(os.readlink(f"/proc/self/fd/{number}").partition(":")[0])
         except OSError:  # that of the folder itself
             continue
-    children = [
-        child for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()
-    ]
+    children = [child for own in Path("/proc/self/task").glob("*/children") for child in own.read_text().split()]
     return set(threading.enumerate()), sorted(files), sorted(children)
 
 
@@ -300,13 +286,13 @@ def belongings():
 def test_a_fit_leaves_nothing_behind(client, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     X = da.from_array(table(), chunks=(90_000, 12))
-    for run in range(2):
+    found = []
+    for _ in range(2):
         model = Corex(3, **FAST).fit(X)
         model.transform(X).compute()
         assert_left(client, [])
-        if run:
-            assert belongings() == before
-        before = belongings()
+        found.append(belongings())
+    assert found[1] == found[0]
     assert not list(tmp_path.iterdir())
 
 
@@ -350,11 +336,18 @@ class Harm:
         return self.victim is not None and self.victim not in self.client.nthreads()
 
 
+def preceded_by(action, function):
+    def both(*args, **named):
+        action()
+        return function(*args, **named)
+
+    return both
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
     bits, _ = expected()
-    hold, gather = ClusterEngine.hold, corex.gather
     with bare(3) as (client, workers):
         for moment in ("reading", "iterations", "evaluation"):
             client.wait_for_workers(2, timeout=30)
@@ -362,11 +355,11 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
             model, X = Corex(3, **FAST), made_by_workers(0.3 if moment == "reading" else 0.0)
             with monkeypatch.context() as patch:
                 if moment == "reading":
-                    patch.setattr(ClusterEngine, "hold", lambda *args: (harm.soon(), hold(*args))[1])
+                    patch.setattr(ClusterEngine, "hold", preceded_by(harm.soon, ClusterEngine.hold))
                 elif moment == "iterations":
                     model._listener = At(2, harm)
                 else:
-                    patch.setattr(corex, "gather", lambda *args, **named: (harm(), gather(*args, **named))[1])
+                    patch.setattr(corex, "gather", preceded_by(harm, corex.gather))
                 workers.start()  # for the next moment
                 assert result(model.fit(X)) == bits
             assert harm.was_done()

@@ -170,7 +170,7 @@ class OnCluster(InMemory):
         surveyor, sparse = Surveyor(kinds, self.shape[0], self.name), self._sparse
 
         def look(table: Any, weight: np.ndarray | None, rows: slice) -> Survey:
-            return surveyor.look(_columns_of(table, sparse), _part_of(weight, rows), rows.start)
+            return surveyor.look(_columns_of(table, sparse), _weight_of(table, weight), rows.start)
 
         found = engine.each(look, *self._items(weight, self._rows()))
         return Schema(kinds, surveyor.merged(found), marginals, self.name, sparse)
@@ -188,7 +188,7 @@ class OnCluster(InMemory):
 
         def of_rows(table: Any, weight: np.ndarray | None, rows: slice) -> Part:
             samples, _ = schema.samples(_columns_of(table, sparse), gaps, dtype)
-            return Part(samples, _part_of(weight, rows).astype(dtype), rows.start, height)
+            return Part(samples, _weight_of(table, weight).astype(dtype), rows.start, height)
 
         parts = engine.hold(of_rows, *self._items(weight, row_slices(self.shape[0], ARITY * height)))
         sums = engine.sum(partial(totals_of, blocks), parts)
@@ -274,6 +274,11 @@ def _columns_of(table: Any, sparse: bool) -> Columns:
     if issparse(table) and not sparse:
         raise HicorexError("Chunks of the Dask array are sparse: tell it so, by meta=scipy.sparse.csr_array((0, 0)).")
     return Columns(table if issparse(table) == sparse else csr_array(table), least_samples=1)
+
+
+def _weight_of(table: Any, weight: np.ndarray | None) -> np.ndarray:
+    """The weights of the rows of a table, which are these, or one each."""
+    return np.ones(table.shape[0]) if weight is None else weight
 
 
 def _part_of(weight: np.ndarray | None, rows: slice) -> np.ndarray:

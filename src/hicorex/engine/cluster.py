@@ -8,6 +8,7 @@ import asyncio
 import concurrent.futures
 import pickle
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -343,7 +344,9 @@ def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tupl
     """The arrays that function(model, rows) gives for each chunk or partition, as arrays of Dask."""
     from dask import array, delayed
 
-    known = function(model, example(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of values that are in no row
+        known = function(model, example(X))
     call = delayed(function, pure=False, nout=len(known))
     sent = delayed(model, pure=False, traverse=False)
     edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
