@@ -12,7 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hicorex.engine.local import LocalEngine
 from hicorex.engine.reduction import ARITY, add_up, some_tiles
@@ -429,8 +429,14 @@ def _load(data: bytes) -> Held:
 
 def _call(function: Held, *items: Any) -> Held:
     # Never undone, as threads of a worker would undo it for each other; Dask's nannies limit it likewise.
-    threadpool_limits(limits=1, user_api="blas")
+    _controller(len(sys.modules)).limit(limits=1, user_api="blas")
     return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
+
+
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> ThreadpoolController:
+    """Of the libraries that are loaded, which takes milliseconds to see: again when there are more modules."""
+    return ThreadpoolController()
 
 
 def _value(held: Held) -> Any:
