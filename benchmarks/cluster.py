@@ -11,6 +11,7 @@ import argparse
 import pickle
 import time
 import warnings
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from hicorex import Corex
+from hicorex.data import Data
 from hicorex.intake import take_in
 from hicorex.layer import run_pass
 from hicorex.marginals.base import Estimate
@@ -65,6 +67,7 @@ def on_workers(client, n_rows: int, pieces, whole):
     import dask.array
     import dask.dataframe
     from dask import delayed
+    from distributed import wait
 
     rows = [delayed(pieces, pure=False)(first) for first in range(0, n_rows, CHUNK)]
     if isinstance(whole, np.ndarray):
@@ -76,32 +79,32 @@ def on_workers(client, n_rows: int, pieces, whole):
         X = dask.array.concatenate(parts)
     else:
         X = dask.dataframe.from_delayed(rows, meta=whole.iloc[:0], verify_meta=False)
-    from distributed import wait
-
     X = client.persist(X)
     wait(X)
     return X
 
 
-def measure(X) -> dict:
-    """Seconds of a fit, and of one pass as in its iterations, and what was found."""
+def fitted(X) -> tuple[float, Corex]:
+    """Seconds of a fit, and the model."""
     start = time.perf_counter()
     model = Corex(N_FACTORS, **SETTINGS).fit(X)
-    fit = time.perf_counter() - start
-    table = take_in(X)
-    with table.engine(2) as engine:
-        start = time.perf_counter()
-        data = table.encode(model._schema, None, engine)
-        encode = time.perf_counter() - start
-        state = asked(model, data)
-        sizes = traffic(engine, state, data)
-        passes = []
+    return time.perf_counter() - start, model
+
+
+def passes(model: Corex, tables: list) -> tuple[list[float], Data, tuple[int, int]]:
+    """Seconds of a pass as in a fit over each of the tables, which take turns; data and traffic of the last."""
+    with ExitStack() as stack:
+        engines = [stack.enter_context(table.engine(2)) for table in tables]
+        data = [table.encode(model._schema, None, engine) for table, engine in zip(tables, engines, strict=True)]
+        states = [asked(model, own) for own in data]
+        sizes = [traffic(*own) for own in zip(engines, states, data, strict=True)]
+        seconds = np.full(len(tables), np.inf)
         for _ in range(PASSES):
-            start = time.perf_counter()
-            run_pass(state, data, engine)
-            passes.append(time.perf_counter() - start)
-    found = {"fit": fit, "pass": min(passes), "encode": encode, "tc": model.tc_, "sizes": sizes}
-    return found | {"parts": len(data.parts), "height": data.height}
+            for at, own in enumerate(zip(states, data, engines, strict=True)):
+                start = time.perf_counter()
+                run_pass(*own)
+                seconds[at] = min(seconds[at], time.perf_counter() - start)
+        return seconds.tolist(), data[-1], sizes[-1]
 
 
 def asked(model, data):
@@ -151,22 +154,20 @@ def main() -> None:
             continue
         small = whole[:5000]
         Corex(2, n_init=1, max_iter=3, n_jobs=2).fit(small)
-        here = measure(whole)
+        fit_here, model = fitted(whole)
         with (
             LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as found,
             Client(found) as client,
         ):
             X = on_workers(client, n_rows, pieces, whole)
-            # What is compiled is loaded once a process.
-            few = X[:100_000] if isinstance(whole, np.ndarray) else X.partitions[:2]
-            Corex(2, n_init=2, max_iter=3, n_jobs=2).fit(few)
-            there = measure(X)
-        assert there["tc"] == here["tc"]
+            (pass_here, pass_there), data, sizes = passes(model, [take_in(whole), take_in(X)])
+            fit_there, other = fitted(X)
+        assert other.tc_ == model.tc_
         shape = f"{n_rows:,} x {whole.shape[1]}"
-        line = f"{name:<17}{shape:>16}{here['parts']:>7} x {here['height']:<5}"
-        for what in ("fit", "pass"):
-            line += f"{here[what]:>15.2f}{there[what]:>8.2f}{there[what] / here[what]:>6.2f}"
-        print(line + "".join(f"{size / 1e6:>10.2f}" for size in there["sizes"]), flush=True)
+        line = f"{name:<17}{shape:>16}{len(data.parts):>7} x {data.height:<5}"
+        for here, there in ((fit_here, fit_there), (pass_here, pass_there)):
+            line += f"{here:>15.2f}{there:>8.2f}{there / here:>6.2f}"
+        print(line + "".join(f"{size / 1e6:>10.2f}" for size in sizes), flush=True)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def no_hang():
 
 
 @contextmanager
-def nannied(n_workers=2, threads=1):
-    """A client of workers that are started anew when they die."""
+def nannied(n_workers=2, threads=1, ttl=5):
+    """A client of workers that are started anew when they die, or stand still for so many seconds."""
     with (
         dask.config.set(TTL),
         distributed.LocalCluster(
@@ -41,6 +41,7 @@ def nannied(n_workers=2, threads=1):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
+        cluster.scheduler.worker_ttl = ttl
         yield client
 
 
@@ -70,13 +71,14 @@ class Workers:
 
 
 @contextmanager
-def bare(n_workers=2, **options):
-    """A client, and workers without a nanny."""
+def bare(n_workers=2, ttl=5, **options):
+    """A client, and workers without a nanny, which are given up when they stand still for so many seconds."""
     with (
         dask.config.set(TTL),
         distributed.LocalCluster(n_workers=0, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
+        cluster.scheduler.worker_ttl = ttl
         workers = Workers(cluster.scheduler_address)
         workers.start(n_workers, **options)
         try:

@@ -30,6 +30,8 @@ dd = pytest.importorskip("dask.dataframe")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS, COLUMNS = 280_000, 12
+# Seconds that workers may be silent, as they are while they load compiled code.
+LONG, SHORT = 300, 8
 FAST = {"n_init": 2, "max_iter": 6, "tol": 0.0, "random_state": 0}
 
 
@@ -46,7 +48,7 @@ def quick(monkeypatch):
 @pytest.fixture(scope="module")
 def shared_client():
     """Two workers for tests that do them no harm."""
-    with nannied() as client:
+    with nannied(ttl=LONG) as client:
         yield client
 
 
@@ -101,7 +103,7 @@ def expected():
 @pytest.mark.parametrize(("n_workers", "threads"), [(1, 1), (1, 2), (2, 2), (3, 1)])
 def test_any_cluster_gives_the_bits_of_a_fit_in_memory(n_workers, threads):
     bits, states = expected()
-    with nannied(n_workers, threads) as client:
+    with nannied(n_workers, threads, LONG) as client:
         X = made_by_workers()
         model = Corex(3, **FAST).fit(X)
         assert result(model) == bits
@@ -318,6 +320,7 @@ class Harm:
         pids = self.client.run(os.getpid)
         holders = [own for has in self.client.who_has().values() for own in has]
         self.victim = max(pids, key=holders.count)
+        self.client.cluster.scheduler.worker_ttl = SHORT
         if self.how == "exit":
             self.task = self.client.submit(os._exit, 1, workers=[self.victim], priority=100, pure=False)
         else:
@@ -336,6 +339,10 @@ class Harm:
         return self.victim is not None and self.victim not in self.client.nthreads()
 
 
+def loads_compiled_code():
+    Corex(3, **FAST).fit(chunk(0, 9000))
+
+
 def preceded_by(action, function):
     def both(*args, **named):
         action()
@@ -348,9 +355,9 @@ def preceded_by(action, function):
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
     bits, _ = expected()
-    with bare(3) as (client, workers):
+    with bare(4, LONG) as (client, _):
+        client.run(loads_compiled_code)
         for moment in ("reading", "iterations", "evaluation"):
-            client.wait_for_workers(2, timeout=30)
             harm = Harm(client, how)
             model, X = Corex(3, **FAST), made_by_workers(0.3 if moment == "reading" else 0.0)
             with monkeypatch.context() as patch:
@@ -360,7 +367,6 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
                     model._listener = At(2, harm)
                 else:
                     patch.setattr(corex, "gather", preceded_by(harm, corex.gather))
-                workers.start()  # for the next moment
                 assert result(model.fit(X)) == bits
             assert harm.was_done()
             assert_left(client, [])
@@ -373,7 +379,7 @@ def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(monkeypatch, tm
     monkeypatch.setattr(ClusterEngine.__init__, "__defaults__", (None, 2.0))
     path = tmp_path / "fit.checkpoint"
     seen = []
-    with bare(2) as (client, workers):
+    with bare(2, LONG) as (client, workers):
         model = Corex(3, **FAST)
         model._listener = At(4, workers.kill)
         begin = time.monotonic()
