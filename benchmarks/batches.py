@@ -2,7 +2,7 @@
 
     python benchmarks/batches.py [--small]
 
-100 Gaussian columns, each of which belongs to one to three of 20 hidden bits; a fit of 20 factors with default settings,
+100 Gaussian columns, each of which belongs to one to three of 20 hidden bits; a fit of 20 factors by default settings,
 and with batches of 10,000 samples. The goal: within 1% of the bound in a tenth of the time at 1,000,000 rows.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import hicorex
 from hicorex.archive import read_archive, write_archive
-from hicorex.exceptions import HicorexError
+from hicorex.exceptions import ClusterLostError, HicorexError
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class _Part(Notes):
 def noting(checkpoint: Any, parameters: dict[str, Any]) -> Iterator[Notes]:
     """The notes of a fit with these parameters, by what it was given: a path, a checkpoint or None.
 
-    Should the fit be interrupted, they are saved.
+    Should the fit be interrupted, or its cluster be lost, they are saved.
     """
     if checkpoint is None:
         yield Notes()
@@ -155,6 +155,6 @@ def noting(checkpoint: Any, parameters: dict[str, Any]) -> Iterator[Notes]:
     notes.check("parameters", parameters)
     try:
         yield notes
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ClusterLostError):
         notes.save()
         raise

@@ -5,5 +5,9 @@ class HicorexError(ValueError):
     """Something in the data or the options that hicorex cannot use as it is."""
 
 
+class ClusterLostError(HicorexError):
+    """A cluster that does not go on; what was done so far is in the checkpoint."""
+
+
 class ColumnTypeError(HicorexError, TypeError):
     """A column whose values are not of one usable type."""

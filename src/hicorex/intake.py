@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn import get_config
 from sklearn.utils.validation import _check_sample_weight
 
@@ -94,7 +95,7 @@ class InMemory:
         return row_slices(self.shape[0], max(1, cells // max(width, self.row_cells)))
 
     def _height(self, schema: Schema) -> int:
-        return tile_height(schema.row_cells(self._columns))
+        return tile_height(schema.row_cells(self.row_cells))
 
     def _rows(self) -> list[slice]:
         return row_slices(self.shape[0], ARITY * tile_height(self.row_cells))
@@ -151,8 +152,10 @@ class OnCluster(InMemory):
         self._X, self._client = X, client
         with ClusterEngine(client) as engine:
             self._lengths = cluster.row_lengths(X, engine)
-        self.shape = (sum(self._lengths), self.shape[1])
-        check_shape(self.shape, least_samples)
+            self.shape = (sum(self._lengths), self.shape[1])
+            check_shape(self.shape, least_samples)
+            if self._sparse:
+                self.row_cells = max(1, cluster.stored_cells(X, engine) // self.shape[0])
 
     def engine(self, n_jobs: int | None) -> ClusterEngine:
         """What passes over the samples: the workers, and here so many threads."""
@@ -175,14 +178,13 @@ class OnCluster(InMemory):
     def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
         """How the columns are read, of samples with these weights (n_samples,)."""
         kinds = resolve_kinds(self._columns, marginals)
-        surveyor = Surveyor(kinds, self.shape[0], self.name)
+        surveyor, sparse = Surveyor(kinds, self.shape[0], self.name), self._sparse
 
         def look(table: Any, weight: np.ndarray | None, rows: slice) -> Survey:
-            return surveyor.look(Columns(table, least_samples=1), _part_of(weight, rows), rows.start)
+            return surveyor.look(_columns_of(table, sparse), _weight_of(table, weight), rows.start)
 
-        return Schema(
-            kinds, surveyor.merged(engine.each(look, *self._items(weight))), marginals, self.name, self._sparse
-        )
+        found = engine.each(look, *self._items(weight, self._rows()))
+        return Schema(kinds, surveyor.merged(found), marginals, self.name, sparse)
 
     def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
         """Other samples than those of the fit; unseen categories are not told of."""
@@ -192,19 +194,19 @@ class OnCluster(InMemory):
     def _encode(
         self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
     ) -> tuple[Data, list[str]]:
-        blocks, height = schema.blocks(gaps, dtype, self._sparse), self._height(schema)
+        sparse, height = self._sparse, self._height(schema)
+        blocks = schema.blocks(gaps, dtype, sparse)
 
         def of_rows(table: Any, weight: np.ndarray | None, rows: slice) -> Part:
-            samples, _ = schema.samples(Columns(table, least_samples=1), gaps, dtype)
-            return Part(samples, _part_of(weight, rows).astype(dtype), rows.start, height)
+            samples, _ = schema.samples(_columns_of(table, sparse), gaps, dtype)
+            return Part(samples, _weight_of(table, weight).astype(dtype), rows.start, height)
 
-        parts = engine.hold(of_rows, *self._items(weight))
+        parts = engine.hold(of_rows, *self._items(weight, row_slices(self.shape[0], ARITY * height)))
         sums = engine.sum(partial(totals_of, blocks), parts)
         return Data.with_totals(blocks, schema.parts, parts, self.shape[0], height, sums), []
 
-    def _items(self, weight: np.ndarray | None) -> tuple[list, list, list[slice]]:
+    def _items(self, weight: np.ndarray | None, all_rows: list[slice]) -> tuple[list, list, list[slice]]:
         """Of each part its rows, where they are, their weights, None for one each, and which they are."""
-        all_rows = self._rows()
         raw = cluster.row_parts(self._X, [0, *(rows.stop for rows in all_rows)], self._lengths)
         return raw, [None if weight is None else weight[rows] for rows in all_rows], all_rows
 
@@ -250,7 +252,10 @@ def take_in(X: Any, least_samples: int = 2) -> InMemory:
     """The table that X stands for, of at least so many samples."""
     if cluster.is_collection(X):
         client = cluster.current_client()
-        return OnDisk(_FromDask(X), least_samples) if client is None else OnCluster(X, client, least_samples)
+        if client is not None:
+            return OnCluster(X, client, least_samples)
+        cluster.example(X)  # refuses what is no table
+        return InMemory(X.compute(), least_samples) if cluster.is_sparse(X) else OnDisk(_FromDask(X), least_samples)
     source = X if isinstance(X, Source) else source_of(X)
     return InMemory(X, least_samples) if source is None else OnDisk(source, least_samples)
 
@@ -273,6 +278,18 @@ def weighted(table: InMemory, sample_weight: Any) -> tuple[InMemory, np.ndarray 
     if not 1e-30 < weight.sum() < 1e30:
         raise HicorexError(f"sample_weight sums to {weight.sum():.2g}; scale it to about the number of samples.")
     return (table, weight) if weight.all() else (table.take(np.flatnonzero(weight)), weight[weight > 0])
+
+
+def _columns_of(table: Any, sparse: bool) -> Columns:
+    """Some rows of a Dask array or data frame that said whether it is sparse."""
+    if issparse(table) and not sparse:
+        raise HicorexError("Chunks of the Dask array are sparse: tell it so, by meta=scipy.sparse.csr_array((0, 0)).")
+    return Columns(table if issparse(table) == sparse else csr_array(table), least_samples=1)
+
+
+def _weight_of(table: Any, weight: np.ndarray | None) -> np.ndarray:
+    """The weights of the rows of a table, which are these, or one each."""
+    return np.ones(table.shape[0]) if weight is None else weight
 
 
 def _part_of(weight: np.ndarray | None, rows: slice) -> np.ndarray:

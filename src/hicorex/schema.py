@@ -122,10 +122,10 @@ class Schema:
         ]
         return samples, unseen
 
-    def row_cells(self, table: Columns) -> int:
-        """How many cells a sample has, on average: numbers are never sparse."""
+    def row_cells(self, stored: int) -> int:
+        """How many cells a sample has in blocks if a table stores so many of it: numbers are never sparse."""
         numeric = sum(kind != "categorical" for kind in self.kinds)
-        return self.n_columns if table.sparse is None else min(self.n_columns, numeric + table.row_cells)
+        return min(self.n_columns, numeric + stored)
 
     def row_bytes(self, gaps: np.ndarray, dtype: Any) -> int:
         """Bytes of a row of such a table."""

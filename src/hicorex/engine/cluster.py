@@ -8,10 +8,11 @@ import asyncio
 import concurrent.futures
 import pickle
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,12 @@ from uuid import uuid4
 from weakref import WeakSet
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from scipy.sparse import csr_array, issparse
+from threadpoolctl import ThreadpoolController
 
 from hicorex.engine.local import LocalEngine
 from hicorex.engine.reduction import ARITY, add_up, some_tiles
-from hicorex.exceptions import HicorexError
+from hicorex.exceptions import ClusterLostError, HicorexError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -215,7 +217,7 @@ class ClusterEngine(LocalEngine):
             self._require_client()
             yield
         except (concurrent.futures.CancelledError, ClosedClientError, OSError) as error:
-            raise HicorexError(
+            raise ClusterLostError(
                 f"The Dask cluster was lost ({str(error) or type(error).__name__}): start a scheduler and workers, "
                 "connect a client to them, and run again with the same checkpoint."
             ) from error
@@ -257,8 +259,15 @@ def row_lengths(X: Any, engine: ClusterEngine | None = None) -> list[int]:
         return list(X.chunks[0])
     # One column tells the length, and is all that many formats then read.
     blocks = X.to_delayed()[:, 0] if _is_array(X) else X.iloc[:, :1].to_delayed()
-    lengths = [delayed(len, pure=False)(block) for block in blocks]
+    lengths = [delayed(_n_rows, pure=False)(block) for block in blocks]
     return list(compute(*lengths) if engine is None else engine.fetch(lengths))
+
+
+def stored_cells(X: Any, engine: ClusterEngine) -> int:
+    """The cells that the chunks of a Dask array of sparse ones store, in one round."""
+    from dask import delayed
+
+    return sum(engine.fetch([delayed(_n_stored, pure=False)(block) for block in X.to_delayed().ravel()]))
 
 
 def row_count(X: Any, engine: ClusterEngine | None = None) -> int:
@@ -274,8 +283,8 @@ def column_names(X: Any) -> list | None:
 def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -> list:
     """Dask's Delayed of the rows from each of the boundaries to the next, all columns together.
 
-    Each gives an ndarray of a Dask array and a pandas DataFrame of a Dask DataFrame. ``lengths`` are those of
-    ``row_lengths``, which are computed if they are not given.
+    Each gives an ndarray or a sparse table of a Dask array and a pandas DataFrame of a Dask DataFrame. ``lengths`` are
+    those of ``row_lengths``, which are computed if they are not given.
     """
     from dask import delayed
 
@@ -285,8 +294,7 @@ def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -
     if _is_array(X):
         from dask.array import Array
 
-        if np.isnan(X.chunks[1]).any():
-            raise HicorexError("The Dask array has columns of unknown number: call its compute_chunk_sizes() before.")
+        _require_columns(X)
         X = Array(X.dask, X.name, (tuple(lengths), X.chunks[1]), meta=X)
         chunks = (tuple(int(b - a) for a, b in pairwise(boundaries)), (X.shape[1],))
         X = X[boundaries[0] : boundaries[-1]].rechunk(chunks, threshold=ONE_STEP, method="tasks")
@@ -316,16 +324,29 @@ def is_collection(X: Any) -> bool:
 
 def example(X: Any) -> Any:
     """Two rows like those of a Dask array or DataFrame, computed from nothing."""
-    if X.ndim != 2:
-        raise HicorexError(f"X is a Dask collection of {X.ndim} dimension(s); give rows and columns.")
-    return np.zeros((2, X.shape[1]), X.dtype) if _is_array(X) else X._meta_nonempty
+    n_dimensions = X.ndim if hasattr(type(X), "ndim") else 0
+    if n_dimensions != 2:
+        raise HicorexError(f"X is a Dask collection of {n_dimensions} dimension(s); give rows and columns.")
+    if not _is_array(X):
+        return X._meta_nonempty
+    _require_columns(X)
+    if X.dtype == object:
+        raise HicorexError("The Dask array is of type object: make it numbers or text, or a Dask DataFrame.")
+    return csr_array((2, X.shape[1]), dtype=X.dtype) if is_sparse(X) else np.zeros((2, X.shape[1]), X.dtype)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a Dask array that says of its chunks that they are scipy's sparse tables."""
+    return _is_array(X) and issparse(X._meta)
 
 
 def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tuple:
     """The arrays that function(model, rows) gives for each chunk or partition, as arrays of Dask."""
     from dask import array, delayed
 
-    known = function(model, example(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of values that are in no row
+        known = function(model, example(X))
     call = delayed(function, pure=False, nout=len(known))
     sent = delayed(model, pure=False, traverse=False)
     edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
@@ -408,8 +429,14 @@ def _load(data: bytes) -> Held:
 
 def _call(function: Held, *items: Any) -> Held:
     # Never undone, as threads of a worker would undo it for each other; Dask's nannies limit it likewise.
-    threadpool_limits(limits=1, user_api="blas")
+    _controller(len(sys.modules)).limit(limits=1, user_api="blas")
     return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
+
+
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> ThreadpoolController:
+    """Of the libraries that are loaded, which takes milliseconds to see: again when there are more modules."""
+    return ThreadpoolController()
 
 
 def _value(held: Held) -> Any:
@@ -433,7 +460,8 @@ def _sum_tiles(function: Callable, finer: int, part: Any, own: slice) -> Any:
 
 
 def _add(*sums: Held) -> Held:
-    return Held(add_up(own.value for own in sums))
+    # The last part may have none of the tiles that were chosen.
+    return Held(add_up(own.value for own in sums if own.value is not None))
 
 
 def _cut(partitions: list, slices: list[tuple[int, int]]) -> Any:
@@ -446,6 +474,21 @@ def _cut(partitions: list, slices: list[tuple[int, int]]) -> Any:
 
 def _is_array(X: Any) -> bool:
     return hasattr(X, "chunks") and hasattr(X, "rechunk")
+
+
+def _require_columns(X: Any) -> None:
+    if np.isnan(X.chunks[1]).any():
+        raise HicorexError("The Dask array has columns of unknown number: call its compute_chunk_sizes() before.")
+
+
+def _n_rows(rows: Any) -> int:
+    return rows.shape[0]
+
+
+def _n_stored(rows: Any) -> int:
+    rows = rows.tocsr(copy=True)
+    rows.sum_duplicates()
+    return int(rows.nnz)
 
 
 def _release(futures: Any) -> None:
@@ -479,7 +522,7 @@ def _explained(error: BaseException) -> BaseException:
     """The error of a task as it is, or what to do where the scheduler gave a task up."""
     if type(error).__module__ != "distributed.scheduler":
         return error
-    explained = HicorexError(
+    explained = ClusterLostError(
         f"The Dask scheduler gave up: {error} If workers died for want of memory, start them with more, or with fewer "
         "threads each; if they are often taken away, raise distributed.scheduler.allowed-failures where the scheduler "
         "starts. Then run again with the same checkpoint."
@@ -488,7 +531,7 @@ def _explained(error: BaseException) -> BaseException:
     return explained
 
 
-def _lost(what: str, seconds: float) -> HicorexError:
-    return HicorexError(
+def _lost(what: str, seconds: float) -> ClusterLostError:
+    return ClusterLostError(
         f"The Dask cluster {what} for {seconds:g} seconds: start workers, and run again with the same checkpoint."
     )
