@@ -58,6 +58,7 @@ ORDER = [
     "model_file",
     "representation",
     "folder",
+    "large",
     "datasets",
     "demo",
     "display",
