@@ -540,7 +540,7 @@ def _new(
     with ExitStack() as keep:
         if in_parts:
             table = stream_new(source, data, reading, names, known_names, words, titled)
-            folder = Path(out if out not in (None, "-") else ".").resolve().parent  # type: ignore[arg-type]
+            folder = Path(out if out not in (None, "-") else ".").resolve().parent
             threads = keep.enter_context(sparing(table.frame, limit, threads, folder))
         else:
             table = read_new(source, reading, names, known_names, words)

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ PATIENCE = 30
 OF_FREE, OF_LIMIT = 3, 5
 # A compressed text may be so many times as large as its file.
 COMPRESSION = 10
+# Options of mallopt in glibc; blocks of so many bytes are given back one by one.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+LARGE_BLOCK = 2**22
 # Bytes of the process with all that it imports and compiles.
 BASE = 420 * 10**6
 # Bytes of a cell of a part while it is read and encoded, and of one that waits.
@@ -35,7 +38,9 @@ def open_data(data: str, memory: int | None, always: bool = False) -> tuple[Any,
     always : whether it must be part by part, because workers of a cluster are to read it
     """
     if always and (data == "-" or os.path.exists(data)):
-        return _source(data), True
+        for_workers = _source(data)
+        _be_lean()
+        return for_workers, True
     if data == "-" or not os.path.exists(data):
         if data == "-" and memory is not None:
             raise HicorexError("--memory cannot be kept with standard input; give a file.")
@@ -57,8 +62,21 @@ def open_data(data: str, memory: int | None, always: bool = False) -> tuple[Any,
         return data, False
     assert source is not None
     if most is not None and source.n_bytes() > most:
+        _be_lean()
         return source, True
     return (source if folder else data), False
+
+
+def _be_lean() -> None:
+    """Have memory that is freed go back to the system at once, where it can be told to."""
+    import ctypes
+
+    import pyarrow as pa
+
+    pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError):  # another system, or another library of C
+        for option, value in ((M_ARENA_MAX, 2), (M_MMAP_THRESHOLD, LARGE_BLOCK), (M_TRIM_THRESHOLD, LARGE_BLOCK)):
+            ctypes.CDLL(None).mallopt(option, value)
 
 
 def _source(data: str) -> Source:
@@ -90,21 +108,22 @@ def sparing(source: Source, memory: int | None, threads: int | None, folder: Pat
     """Keep the limit of memory, and scratch files in a folder; gives the number of threads that this leaves."""
     import sklearn
 
-    n_cells = ARITY * tile_height(source.shape[1]) * source.shape[1]
-    n_cells = min(n_cells, source.shape[0] * source.shape[1])
+    n_rows = min(source.shape[0], ARITY * tile_height(source.shape[1]))
+    n_cells = n_rows * source.shape[1]
     free = formats.free_memory()
     given = threads or os.cpu_count() or 1
 
     def need(n_threads: int) -> int:
         waiting = CELL_WAITING * (n_threads + 1)
-        return BASE + source.decoded_bytes() + n_cells * (CELL_AT_WORK * n_threads + waiting)
+        return BASE + source.decoded_bytes(n_rows) + n_cells * (CELL_AT_WORK * n_threads + waiting)
 
     if memory is not None:
         most, threads = memory, next((own for own in range(given, 0, -1) if need(own) <= memory), None)
         if threads is None:
+            groups = ", or write it with smaller row groups" if source.decoded_bytes(0) > 10**8 else ""
             raise HicorexError(
                 f"--memory {memory / 1e9:.3g}GB is too little for this table of {source.shape[1]:,} columns; give at "
-                f"least {need(1) / 1e9 + 0.005:.2f}GB{_about_groups(source)}."
+                f"least {need(1) / 1e9 + 0.005:.2f}GB{groups}."
             )
         given = threads
     else:
@@ -117,11 +136,6 @@ def sparing(source: Source, memory: int | None, threads: int | None, folder: Pat
             yield threads
         finally:
             tempfile.tempdir = before
-
-
-def _about_groups(source: Source) -> str:
-    """What else may help where much is decoded at a time."""
-    return ", or write it with smaller row groups" if source.decoded_bytes() > 10**8 else ""
 
 
 @contextmanager
@@ -204,7 +218,7 @@ def _frame_of(source: Source, first: int, stop: int) -> Any:
     import pandas as pd
     import pyarrow as pa
 
-    table = source.read(first, stop)
+    table: Any = source.read(first, stop)
     # Parts have categories of their own, of which Dask would have to know.
     plain = [own.with_type(own.type.value_type) if pa.types.is_dictionary(own.type) else own for own in table.schema]
     return table.cast(pa.schema(plain)).to_pandas(types_mapper=pd.ArrowDtype)

@@ -52,8 +52,8 @@ class Source(ABC):
     def n_bytes(self) -> int:
         """About the size of the whole table in memory."""
 
-    def decoded_bytes(self) -> int:
-        """About the size of what is held beside the rows that are asked for."""
+    def decoded_bytes(self, n_rows: int) -> int:
+        """About the size of what is held while so many rows are read, beside these."""
         return 0
 
     def close(self) -> None:  # noqa: B027  (nothing is held open, unless a subclass says so)
@@ -280,10 +280,10 @@ class TableSource(Source):
     def _stored(self) -> int:
         return sum(part.stored for part in self._parts)
 
-    def decoded_bytes(self) -> int:
-        """About the size of the row groups or record batches that are decoded at a time."""
+    def decoded_bytes(self, n_rows: int) -> int:
+        """About the size of the row groups or record batches that are decoded while so many rows are read."""
         largest = max(rows for _, _, rows in self._units)
-        return (KEPT + 1) * (largest * self.n_bytes() // self.shape[0])
+        return (n_rows + KEPT * largest) * self.n_bytes() // self.shape[0]
 
     def read(self, first: int, stop: int) -> "pa.Table":
         """Rows ``first`` to ``stop - 1`` as a new table."""

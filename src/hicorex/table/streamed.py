@@ -107,9 +107,9 @@ class Brought(Source):
         """About the size of the whole table in memory."""
         return self._source.n_bytes()
 
-    def decoded_bytes(self) -> int:
-        """About the size of what is held beside the rows that are asked for."""
-        return self._source.decoded_bytes()
+    def decoded_bytes(self, n_rows: int) -> int:
+        """About the size of what is held while so many rows are read, beside these."""
+        return self._source.decoded_bytes(n_rows)
 
     def close(self) -> None:
         """Close what is open, and forget what was decoded."""
