@@ -292,7 +292,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         """Keep a reference to the samples of the fit, which files do not get."""
         self.__dict__.pop("_reading", None)  # of another file
         self._training: tuple[Any, np.ndarray | None] = (X, None)
-        if sample_weight is not None and isinstance(take_in(X), InMemory):
+        if sample_weight is not None and type(take_in(X)) is InMemory:
             weight = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(X))
             used = weight > 0
             self._training = (X if used.all() else rows_of(X, np.flatnonzero(used)), weight[used])
@@ -302,7 +302,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         if X is None and getattr(self, "_training", None) is None:
             raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
         samples = self._training if X is None else (X, None)
-        if not isinstance(take_in(samples[0]), InMemory):
+        if type(take_in(samples[0])) is not InMemory:
             raise HicorexError("This needs samples in memory; read some of the table's rows, and pass them as X.")
         return samples
 
