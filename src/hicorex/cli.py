@@ -519,7 +519,7 @@ def _new(
     header: bool | None,
 ) -> Iterator[tuple["Explainer", "Table"]]:
     """A model and new samples for it, read as those of its fit were, but for the options given."""
-    from hicorex.large import open_data, sparing
+    from hicorex.large import OF_NEW, open_data, sparing
     from hicorex.table import Reading, read_new, stream_new
     from hicorex.table.reading import named
 
@@ -541,7 +541,7 @@ def _new(
         if in_parts:
             table = stream_new(source, data, reading, names, known_names, words, titled)
             folder = Path(out if out not in (None, "-") else ".").resolve().parent
-            threads = keep.enter_context(sparing(table.frame, limit, threads, folder))
+            threads = keep.enter_context(sparing(table.frame, limit, threads, folder, OF_NEW))
         else:
             table = read_new(source, reading, names, known_names, words)
             table = replace(table, frame=named(table.frame, table.names, titled))

@@ -15,8 +15,8 @@ from hicorex.table import formats
 
 # Seconds that a scheduler has to answer, and workers to come.
 PATIENCE = 30
-# What is less than this share of the memory that is free, or of the limit, is read at once.
-OF_FREE, OF_LIMIT = 3, 5
+# What is less than this share of the memory that is free, or of what a limit leaves, is read at once.
+OF_FREE, OF_LIMIT = 3, 6
 # A compressed text may be so many times as large as its file.
 COMPRESSION = 10
 # Options of mallopt in glibc; blocks of so many bytes are given back one by one.
@@ -24,8 +24,8 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 LARGE_BLOCK = 2**22
 # Bytes of the process with all that it imports and compiles.
 BASE = 420 * 10**6
-# Bytes of a cell of a part while it is read and encoded, and of one that waits.
-CELL_AT_WORK, CELL_WAITING = 20, 4
+# Bytes of a cell of a part while it is read and encoded, and of one that waits, in a fit and of new samples.
+IN_FIT, OF_NEW = (20, 4), (25, 9)
 
 
 def open_data(data: str, memory: int | None, always: bool = False) -> tuple[Any, bool]:
@@ -46,14 +46,16 @@ def open_data(data: str, memory: int | None, always: bool = False) -> tuple[Any,
             raise HicorexError("--memory cannot be kept with standard input; give a file.")
         return data, False
     free = formats.free_memory()
-    most = memory // OF_LIMIT if memory is not None else None if free is None else free // OF_FREE
+    most = None if free is None else free // OF_FREE
+    if memory is not None:
+        most = max(0, memory - BASE) // OF_LIMIT
     folder = os.path.isdir(data)
     try:
         source = source_of(data)
     except HicorexError:
         if folder:
             raise
-        if memory is not None and _size_of_text(data) > memory // OF_LIMIT:
+        if memory is not None and most is not None and _size_of_text(data) > most:
             raise HicorexError(
                 f"{data} is too large to be read at once within --memory {memory / 1e9:.3g}GB, and cannot be read part "
                 "by part; convert it by pyarrow.dataset.write_dataset(pyarrow.dataset.dataset("
@@ -104,9 +106,13 @@ def _size_of_text(data: str) -> int:
 
 
 @contextmanager
-def sparing(source: Source, memory: int | None, threads: int | None, folder: Path) -> Iterator[int | None]:
+def sparing(
+    source: Source, memory: int | None, threads: int | None, folder: Path, cell: tuple[int, int] = IN_FIT
+) -> Iterator[int | None]:
     """Keep the limit of memory, and scratch files in a folder; gives the number of threads that this leaves."""
     import sklearn
+
+    at_work, waiting = cell
 
     n_rows = min(source.shape[0], ARITY * tile_height(source.shape[1]))
     n_cells = n_rows * source.shape[1]
@@ -114,8 +120,8 @@ def sparing(source: Source, memory: int | None, threads: int | None, folder: Pat
     given = threads or os.cpu_count() or 1
 
     def need(n_threads: int) -> int:
-        waiting = CELL_WAITING * (n_threads + 1)
-        return BASE + source.decoded_bytes(n_rows) + n_cells * (CELL_AT_WORK * n_threads + waiting)
+        cells = n_cells * (at_work * n_threads + waiting * (n_threads + 1))
+        return BASE + source.decoded_bytes(n_rows) + cells
 
     if memory is not None:
         most, threads = memory, next((own for own in range(given, 0, -1) if need(own) <= memory), None)
