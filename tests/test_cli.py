@@ -254,7 +254,7 @@ def test_a_messy_file_is_read_with_a_decision_on_each_column(run, tmp_path):
 
 BAD = {
     "no such file": (["fit", "absent.csv"], "absent.csv is not there"),
-    "a folder": (["fit", "folder"], "folder is a folder"),
+    "a folder": (["fit", "folder"], "folder holds no Parquet file"),
     "empty": (["fit", "empty.csv"], "empty.csv is empty"),
     "header only": (["fit", "header.csv"], "header.csv"),
     "ragged": (["fit", "ragged.csv"], "ragged.csv, line 4"),

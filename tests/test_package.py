@@ -59,6 +59,7 @@ ORDER = [
     "model_file",
     "representation",
     "folder",
+    "large",
     "datasets",
     "demo",
     "display",

@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 import warnings
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -22,6 +23,7 @@ from hicorex.options import (
     Groups,
     Header,
     Json,
+    Memory,
     Missing,
     Model,
     Quiet,
@@ -31,6 +33,7 @@ from hicorex.options import (
     character,
     check_ending,
     kind_pairs,
+    memory_size,
     name_list,
     stem,
     whole_numbers,
@@ -108,7 +111,14 @@ def fit(
     starts: Annotated[int, typer.Option(min=1, help="Number of starts, of which the best is kept.")] = 10,
     max_iter: Annotated[int, typer.Option(min=1, help="Most iterations of a layer.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.")] = 0,
+    batch_size: Annotated[
+        int | None, typer.Option(min=2, help="Rows that an iteration looks at; all by default.")
+    ] = None,
     threads: Threads = None,
+    memory: Memory = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The scheduler of a Dask cluster whose workers do the fit.")
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File from which an interrupted fit goes on; by default beside the results.")
     ] = None,
@@ -129,22 +139,31 @@ def fit(
     $ hicorex fit wine.csv --layers 3,1 --states 3 --out wine-results
     """
     from hicorex.files import check_folder
-    from hicorex.folder import NAMES, write_folder
+    from hicorex.folder import LARGE_NAMES, NAMES, write_folder
     from hicorex.groups import groupings_of
+    from hicorex.large import open_data, sparing, workers
     from hicorex.results import description, summary
-    from hicorex.table import Reading, read_table
+    from hicorex.table import Reading, read_table, stream_table
 
     out = out or Path(f"{stem(data)}-hicorex")
     out = out if out.name not in ("", "..") else out.resolve()
     path = checkpoint or Path(f"{out}.checkpoint")
     if path.resolve().is_relative_to(out.resolve()):
         raise HicorexError(f"--checkpoint {path} is in the folder of the results; put it elsewhere.")
-    replaced = NAMES if overwrite else None
+    replaced = (*NAMES, *LARGE_NAMES) if overwrite else None
+    limit = memory_size(memory)
     check_folder(out, replaced)
     if quiet or as_json:
         warnings.simplefilter("ignore")
     model = _estimator(
-        layers, states, structure=structure.value, n_init=starts, max_iter=max_iter, random_state=seed, n_jobs=threads
+        layers,
+        states,
+        structure=structure.value,
+        n_init=starts,
+        max_iter=max_iter,
+        batch_size=batch_size,
+        random_state=seed,
+        n_jobs=threads,
     )
     reading = Reading(
         delimiter=character(delimiter),
@@ -158,7 +177,8 @@ def fit(
         kinds=kind_pairs(kinds),
         weights=weights,
     )
-    table = read_table(data, reading)
+    source, in_parts = open_data(data, limit, always=dask is not None)
+    table = stream_table(source, data, reading) if in_parts else read_table(source, reading)
     if len(table.names) == 1:
         others = "; ".join(f"{d.name!r} is {d.kind}, {d.why}" for d in table.decisions if d.name != table.names[0])
         raise HicorexError(
@@ -174,8 +194,14 @@ def fit(
     model.set_params(marginals=table.kinds)
     made = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
+    keep = ExitStack()
     try:
-        _fit(model, table, path, checkpoint_every, show)
+        samples = table.frame
+        if in_parts:
+            model.set_params(n_jobs=keep.enter_context(sparing(samples, limit, threads, out.resolve().parent)))
+        if dask is not None:
+            samples = keep.enter_context(workers(dask, samples))
+        _fit(model, samples, table.weight, path, checkpoint_every, show)
         titles = [decision.name for decision in table.decisions if decision.kind == "row names"]
         model._reading = {
             "missing": list(missing or ()),
@@ -190,6 +216,7 @@ def fit(
         )
         raise Stopped(f"stopped; {kept}.") from stop
     finally:
+        keep.close()
         for folder in made:
             with suppress(OSError):  # those that hold something stay
                 folder.rmdir()
@@ -216,6 +243,7 @@ def transform(
     encoding: Encoding = None,
     header: Header = None,
     threads: Threads = None,
+    memory: Memory = None,
     debug: Debug = False,
 ) -> None:
     """Label new samples.
@@ -226,11 +254,18 @@ def transform(
 
     $ hicorex transform wine-results wine.csv --out labels.csv
     """
-    from hicorex.results import labels_table
+    from hicorex.folder import batches_of
+    from hicorex.results import labels_of_states, labels_table
+    from hicorex.table import Brought
 
     check_ending(out)
-    fitted, table = _new(model, data, threads, missing, row_names, delimiter, decimal, encoding, header)
-    _write(labels_table(fitted, table.frame, table.row_names, table.row_title), out)
+    with _new(model, data, threads, memory, out, missing, row_names, delimiter, decimal, encoding, header) as new:
+        fitted, table = new
+        if isinstance(table.frame, Brought):
+            batches = batches_of(fitted, table.frame)
+            _write((labels_of_states(fitted, own.states, own.row_names, table.row_title) for own in batches), out)
+        else:
+            _write([labels_table(fitted, table.frame, table.row_names, table.row_title)], out)
 
 
 @app.command()
@@ -252,6 +287,7 @@ def score(
     encoding: Encoding = None,
     header: Header = None,
     threads: Threads = None,
+    memory: Memory = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -263,17 +299,23 @@ def score(
 
     $ hicorex score wine-results wine.csv --out samples.csv
     """
-    from hicorex.results import bounds_dict, samples_table
+    from hicorex.folder import batches_of
+    from hicorex.results import bounds_dict, samples_of_log_z, samples_table
+    from hicorex.table import Brought
 
     if as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
     check_ending(out or "-")
-    fitted, table = _new(model, data, threads, missing, row_names, delimiter, decimal, encoding, header)
-    if out is not None:
-        _write(samples_table(fitted, table.frame, table.row_names, table.row_title), out)
-    if out != "-":
-        bounds = fitted.bounds(table.frame)
-        print(json.dumps(bounds_dict(bounds)) if as_json else bounds)
+    with _new(model, data, threads, memory, out, missing, row_names, delimiter, decimal, encoding, header) as new:
+        fitted, table = new
+        if out is not None and isinstance(table.frame, Brought):
+            batches = batches_of(fitted, table.frame)
+            _write((samples_of_log_z(fitted, own.log_z, own.row_names, table.row_title) for own in batches), out)
+        elif out is not None:
+            _write([samples_table(fitted, table.frame, table.row_names, table.row_title)], out)
+        if out != "-":
+            bounds = fitted.bounds(table.frame)
+            print(json.dumps(bounds_dict(bounds)) if as_json else bounds)
 
 
 @app.command()
@@ -292,6 +334,7 @@ def report(
     encoding: Encoding = None,
     header: Header = None,
     threads: Threads = None,
+    memory: Memory = None,
     debug: Debug = False,
 ) -> None:
     """Write a report to explore in a browser.
@@ -302,9 +345,11 @@ def report(
 
     $ hicorex report wine-results wine.csv --out wine.html
     """
+    from hicorex.folder import spread_samples
     from hicorex.graph import names_of
     from hicorex.groups import groupings_of
     from hicorex.report import named_samples, write_report
+    from hicorex.table import Brought
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise HicorexError(f"--out {out}: the report is an HTML file; give a name in .html.")
@@ -316,17 +361,23 @@ def report(
             "--decimal": decimal,
             "--encoding": encoding,
             "--header": header,
+            "--memory": memory,
         }
         for option, value in given.items():
             if value is not None:
                 raise HicorexError(f"{option} says how samples are read, and there are none; give DATA too.")
         fitted, samples = _load(model), None
+        groupings = groupings_of(names_of(fitted)[0], groups)
     else:
-        fitted, table = _new(model, data, threads, missing, row_names, delimiter, decimal, encoding, header)
-    groupings = groupings_of(names_of(fitted)[0], groups)
-    if data is not None:
-        states, log_z = fitted._states_and_log_z(table.frame)
-        samples = named_samples(table.frame, states, log_z, table.row_names, table.row_title)
+        where = str(out)
+        with _new(model, data, threads, memory, where, missing, row_names, delimiter, decimal, encoding, header) as new:
+            fitted, table = new
+            groupings = groupings_of(names_of(fitted)[0], groups)
+            if isinstance(table.frame, Brought):
+                samples = spread_samples(fitted, table.frame)
+            else:
+                states, log_z = fitted._states_and_log_z(table.frame)
+                samples = named_samples(table.frame, states, log_z, table.row_names, table.row_title)
     write_report(out, fitted, samples, groupings, title or stem(data or model))
     print(f"The report is in {out}; open it in a browser.")
 
@@ -420,7 +471,7 @@ def _line(text: Any) -> str:
     return " ".join(str(text).split())
 
 
-def _fit(model: "Explainer", table: "Table", path: Path, every: float, show: bool) -> None:
+def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float, show: bool) -> None:
     """Fit with a checkpoint, and show how far it is."""
     from hicorex.checkpoint import Checkpoint
 
@@ -432,7 +483,7 @@ def _fit(model: "Explainer", table: "Table", path: Path, every: float, show: boo
     model._listener = progress
     try:
         with progress or nullcontext():
-            model.fit(table.frame, sample_weight=table.weight, checkpoint=Checkpoint(path, every))
+            model.fit(samples, sample_weight=weight, checkpoint=Checkpoint(path, every))
     finally:
         model._listener = None
 
@@ -453,24 +504,27 @@ def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
     return model
 
 
+@contextmanager
 def _new(
     model: str,
     data: str,
     threads: int | None,
+    memory: str | None,
+    out: str | None,
     missing: list[str] | None,
     row_names: str | None,
     delimiter: str | None,
     decimal: str | None,
     encoding: str | None,
     header: bool | None,
-) -> tuple["Explainer", "Table"]:
+) -> Iterator[tuple["Explainer", "Table"]]:
     """A model and new samples for it, read as those of its fit were, but for the options given."""
-    from hicorex.table import Reading, read_new
+    from hicorex.large import OF_NEW, open_data, sparing
+    from hicorex.table import Reading, read_new, stream_new
+    from hicorex.table.reading import named
 
+    limit = memory_size(memory)
     fitted = _load(model)
-    fitted.set_params(n_jobs=threads)
-    for layer in fitted._stack:
-        layer.set_params(n_jobs=threads)
     known = getattr(fitted, "_reading", {})
     reading = Reading(
         delimiter=character(delimiter),
@@ -480,20 +534,20 @@ def _new(
         missing=tuple(missing or known.get("missing", ())),
         row_names=row_names,
     )
-    table = read_new(data, reading, fitted._expected(), known.get("row_names"), known.get("words"))
-    return fitted, replace(table, frame=_named(table, hasattr(fitted, "feature_names_in_")))
-
-
-def _named(table: "Table", names: bool) -> Any:
-    """Samples with the names of their columns, or without, as the model knows them."""
-    import numpy as np
-    import pyarrow as pa
-
-    if names == (not isinstance(table.frame, np.ndarray)):
-        return table.frame
-    if names:
-        return pa.table(list(table.frame.T), names=table.names)
-    return np.column_stack([column.to_numpy() for column in table.frame.columns])
+    names, titled = fitted._expected(), hasattr(fitted, "feature_names_in_")
+    known_names, words = known.get("row_names"), known.get("words")
+    source, in_parts = open_data(data, limit)
+    with ExitStack() as keep:
+        if in_parts:
+            table = stream_new(source, data, reading, names, known_names, words, titled)
+            folder = Path(out if out not in (None, "-") else ".").resolve().parent
+            threads = keep.enter_context(sparing(table.frame, limit, threads, folder, OF_NEW))
+        else:
+            table = read_new(source, reading, names, known_names, words)
+            table = replace(table, frame=named(table.frame, table.names, titled))
+        for own in (fitted, *fitted._stack):
+            own.set_params(n_jobs=threads)
+        yield fitted, table
 
 
 def _load(model: str) -> "Explainer":
@@ -502,20 +556,16 @@ def _load(model: str) -> "Explainer":
     return load(model)
 
 
-def _write(table: Any, out: str) -> None:
-    """A table as CSV or Parquet, to a file or standard output."""
+def _write(tables: Iterable[Any], out: str) -> None:
+    """A table in pieces as CSV or Parquet, to a file or standard output."""
     from hicorex.files import whole_file
-    from hicorex.results import write_csv
+    from hicorex.results import Growing
 
-    if out == "-":
-        if sys.stdout is None:
-            raise HicorexError("Standard output is closed; give --out a file.")
-        write_csv(table, sys.stdout.buffer)
-        return
-    with whole_file(out) as file:
-        if out.endswith(".parquet"):
-            from pyarrow import parquet
-
-            parquet.write_table(table, file)
-        else:
-            write_csv(table, file)
+    if out == "-" and sys.stdout is None:
+        raise HicorexError("Standard output is closed; give --out a file.")
+    with (
+        nullcontext(sys.stdout.buffer) if out == "-" else whole_file(out) as file,
+        Growing(file, out.endswith(".parquet")) as written,
+    ):
+        for table in tables:
+            written.write(table)

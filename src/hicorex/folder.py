@@ -1,14 +1,19 @@
 """What a fit leaves in a folder: the model, tables, bounds, a graph and a report, whole or not at all."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from hicorex.columns import rows_of
 from hicorex.files import whole_folder
 from hicorex.graph import graph_of
-from hicorex.report import TITLE, named_samples, write_report
+from hicorex.report import TITLE, Samples, named_samples, write_report
 from hicorex.results import (
+    Growing,
     bounds_dict,
     columns_table,
     factors_table,
@@ -17,6 +22,7 @@ from hicorex.results import (
     structure_table,
     write_csv,
 )
+from hicorex.table import Brought
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -35,6 +41,10 @@ NAMES = (
     "graph.graphml",
     "report.html",
 )
+# What the folder of a table that was read part by part may have beside these.
+LARGE_NAMES = ("samples.parquet",)
+# Of so many rows of such a table there are CSV files too; of so many rows and cells the report tells.
+MOST_CSV, REPORTED_ROWS, REPORTED_CELLS = 1_000_000, 100_000, 2**22
 
 
 def write_folder(
@@ -62,6 +72,9 @@ def write_folder(
     """
     with whole_folder(folder, replace) as draft:
         model.save(draft / "model.hicorex")
+        if isinstance(table.frame, Brought):
+            _write_large(draft, model, table, groupings, title)
+            return
         write_results(draft, model, table.frame, table.row_names, table.row_title, table.decisions, groupings, title)
 
 
@@ -93,20 +106,103 @@ def write_results(
     """
     from pyarrow import parquet
 
+    _write_model_tables(folder, model, decisions)
     states, log_z = model._states_and_log_z(X)
     labels = labels_of_states(model, states, row_names, row_title)
-    tables = {
-        "columns.csv": columns_table(decisions),
-        "factors.csv": factors_table(model),
-        "structure.csv": structure_table(model),
-        "labels.csv": labels,
-        "samples.csv": samples_of_log_z(model, log_z, row_names, row_title),
-    }
-    for name, table in tables.items():
-        with open(folder / name, "wb") as file:
-            write_csv(table, file)
+    _write_csv(folder / "labels.csv", labels)
+    _write_csv(folder / "samples.csv", samples_of_log_z(model, log_z, row_names, row_title))
     parquet.write_table(labels, folder / "labels.parquet")
-    (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
-    (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
     samples = named_samples(X, states, log_z, row_names, row_title)
     write_report(folder / "report.html", model, samples, groupings, title, decisions)
+
+
+class Batch(NamedTuple):
+    """Some rows of a table on disk, which they are, what they are called and what a model says of them."""
+
+    rows: slice
+    X: Any
+    row_names: Any
+    states: np.ndarray
+    log_z: np.ndarray
+
+
+def batches_of(model: "Explainer", frame: Brought) -> Iterator[Batch]:
+    """All rows of a table on disk, a few at a time."""
+    n_factors = sum(layer.n_factors_ for layer in model._stack)
+    for rows, X, row_names in frame.batches(n_factors):
+        yield Batch(rows, X, row_names, *model._states_and_log_z(X))
+
+
+def _write_large(folder: Path, model: "Explainer", table: "Table", groupings: Sequence["Grouping"], title: str) -> None:
+    """As write_results, for a table that is read part by part."""
+    _write_model_tables(folder, model, table.decisions)
+    endings = (".parquet", ".csv") if table.frame.shape[0] <= MOST_CSV else (".parquet",)
+    with ExitStack() as files:
+        labels, samples = (
+            [
+                files.enter_context(
+                    Growing(files.enter_context(open(folder / f"{name}{ending}", "wb")), ending == ".parquet")
+                )
+                for ending in endings
+            ]
+            for name in ("labels", "samples")
+        )
+        kept = []
+        step = _step(table.frame.shape)
+        for batch in batches_of(model, table.frame):
+            for file in labels:
+                file.write(labels_of_states(model, batch.states, batch.row_names, table.row_title))
+            for file in samples:
+                file.write(samples_of_log_z(model, batch.log_z, batch.row_names, table.row_title))
+            kept.append(_every(batch, step))
+    reported = _reported(kept, table.row_title, table.frame.shape[0])
+    write_report(folder / "report.html", model, reported, groupings, title, table.decisions)
+
+
+def spread_samples(model: "Explainer", frame: Brought) -> Samples:
+    """What a report tells of a table on disk: rows evenly spread over it."""
+    step = _step(frame.shape)
+    kept = [_every(batch, step) for batch in batches_of(model, frame)]
+    return _reported(kept, frame.row_title, frame.shape[0])
+
+
+def _step(shape: tuple[int, int]) -> int:
+    """Of how many rows a report tells of one."""
+    return max(1, -(-shape[0] // min(REPORTED_ROWS, max(1000, REPORTED_CELLS // shape[1]))))
+
+
+def _every(batch: Batch, step: int) -> tuple[Any, ...]:
+    own = np.arange(-batch.rows.start % step, len(batch.states), step)
+    return rows_of(batch.X, own), batch.states[own], batch.log_z[own], batch.row_names.take(own)
+
+
+def _reported(kept: list[tuple[Any, ...]], row_title: str, n_all: int) -> Samples:
+    X, states, log_z, names = (_joined(pieces) for pieces in zip(*kept, strict=True))
+    return named_samples(X, states, log_z, names, row_title)._replace(n_all=n_all)
+
+
+def _write_model_tables(folder: Path, model: "Explainer", decisions: Sequence[Any]) -> None:
+    """What there is to write whatever the samples."""
+    _write_csv(folder / "columns.csv", columns_table(decisions))
+    _write_csv(folder / "factors.csv", factors_table(model))
+    _write_csv(folder / "structure.csv", structure_table(model))
+    (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
+    (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
+
+
+def _write_csv(path: Path, table: Any) -> None:
+    with open(path, "wb") as file:
+        write_csv(table, file)
+
+
+def _joined(pieces: Sequence[Any]) -> Any:
+    """Rows of an array, a table or a column below one another."""
+    import pyarrow as pa
+
+    if isinstance(pieces[0], np.ndarray):
+        return np.concatenate(pieces)
+    if isinstance(pieces[0], pa.Table):
+        return pa.concat_tables(pieces).unify_dictionaries()
+    chunks = [chunk for own in pieces for chunk in (own.chunks if isinstance(own, pa.ChunkedArray) else [own])]
+    column = pa.chunked_array(chunks)
+    return column.cast(pa.string()).fill_null("") if column.null_count else column

@@ -9,6 +9,9 @@ import typer
 
 from hicorex.exceptions import HicorexError
 
+# What hicorex takes before it has read anything, and a little.
+LEAST_MEMORY = 500 * 10**6
+
 
 class Structure(StrEnum):
     """The rules by which variables belong to factors."""
@@ -19,7 +22,11 @@ class Structure(StrEnum):
 
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet, Feather, .npy or .npz file; - for standard input.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, Feather, .npy or .npz file; a folder of Parquet files; - for standard input.",
+    ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, or the folder of results that holds it.")]
 Missing = Annotated[
@@ -44,6 +51,10 @@ Header = Annotated[
 ]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Number of threads; all cores by default. The results do not depend on it.")
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="Most memory to take, such as 2GB: a table for which it is too little is read part by part."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
@@ -71,6 +82,20 @@ def kind_pairs(options: list[str] | None) -> dict[str, str]:
             raise HicorexError(f"--kinds {pair}: write NAME=KIND, with a kind of gaussian, rank or categorical.")
         pairs[name] = kind
     return pairs
+
+
+def memory_size(text: str | None) -> int | None:
+    """Bytes from a size such as 500MB or 1.5GiB."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])(i?)B\s*", text, re.IGNORECASE)
+    if not found:
+        raise HicorexError(f"--memory {text}: give a size such as 2GB, 500MB or 1.5GiB.")
+    number, prefix, binary = found.groups()
+    size = int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix.upper()) + 1))
+    if size < LEAST_MEMORY:
+        raise HicorexError(f"--memory {text}: give at least {LEAST_MEMORY // 10**6}MB, which hicorex itself takes.")
+    return size
 
 
 def character(text: str | None) -> str | None:

@@ -122,6 +122,35 @@ def write_csv(table: "pa.Table", file: BinaryIO) -> None:
     csv.write_csv(table, file)
 
 
+class Growing:
+    """A table in a file, as CSV or Parquet, that some rows at a time are added to."""
+
+    def __init__(self, file: Any, parquet: bool):
+        self._file, self._parquet = file, parquet
+        self._writer: Any = None
+
+    def write(self, table: "pa.Table") -> None:
+        """Add rows, of the same columns every time."""
+        from pyarrow import csv, parquet
+
+        if self._writer is None:
+            make = parquet.ParquetWriter if self._parquet else csv.CSVWriter
+            self._writer = make(self._file, table.schema)
+        self._writer.write_table(table)
+
+    def __enter__(self) -> "Growing":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._writer is None:
+            return
+        try:
+            self._writer.close()
+        except Exception:
+            if error[0] is None:  # otherwise it is that which matters
+                raise
+
+
 def description(model: "Explainer") -> dict[str, Any]:
     """What the summary tells, and more, as plain numbers, text and lists."""
     stack = model._stack

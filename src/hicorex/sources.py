@@ -52,6 +52,10 @@ class Source(ABC):
     def n_bytes(self) -> int:
         """About the size of the whole table in memory."""
 
+    def decoded_bytes(self, n_rows: int) -> int:
+        """About the size of what is held while so many rows are read, beside these."""
+        return 0
+
     def close(self) -> None:  # noqa: B027  (nothing is held open, unless a subclass says so)
         """Close what is open, and forget what was decoded."""
 
@@ -242,6 +246,7 @@ class TableSource(Source):
     """
 
     def __init__(self, parts: Sequence["_Part"], name: str, order: Sequence[str] | None = None):
+        self.name = name
         self._parts = list(parts)
         self._schema = _common_schema(self._parts, order)
         self._units = [
@@ -274,6 +279,11 @@ class TableSource(Source):
 
     def _stored(self) -> int:
         return sum(part.stored for part in self._parts)
+
+    def decoded_bytes(self, n_rows: int) -> int:
+        """About the size of the row groups or record batches that are decoded while so many rows are read."""
+        largest = max(rows for _, _, rows in self._units)
+        return (n_rows + KEPT * largest) * self.n_bytes() // self.shape[0]
 
     def read(self, first: int, stop: int) -> "pa.Table":
         """Rows ``first`` to ``stop - 1`` as a new table."""

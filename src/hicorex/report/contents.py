@@ -40,6 +40,7 @@ class Samples(NamedTuple):
     states, log_z : (n_samples, n_factors of all layers)
     rows : what the samples are called
     title : what these names are, such as "month"
+    n_all : how many samples there are, if these are but some of them
     """
 
     X: Any
@@ -47,6 +48,7 @@ class Samples(NamedTuple):
     log_z: np.ndarray
     rows: Index
     title: str
+    n_all: int = 0
 
     def name(self, i: int) -> str:
         """What a sample is called."""

@@ -169,9 +169,10 @@ def samples(model: "Explainer", told: dict[str, Any], samples: Samples | None, n
             f'<td class="number" data-value="{own.surprise!r}">{own.surprise:+.1f}</td><td>{reasons}</td></tr>'
         )
     head = _sortable(shown(samples.title), "total correlation", "surprise")
+    spread = f", evenly spread over {samples.n_all:,}" if samples.n_all > len(total) else ""
     before, after = sorted_image(model, samples.X, samples.states, MOST_CELLS)
     return (
-        f"<p>{count(len(total), 'sample')}; the model was fitted to {count(told['n_samples'], 'sample')}. "
+        f"<p>{count(len(total), 'sample')}{spread}; the model was fitted to {count(told['n_samples'], 'sample')}. "
         "How much of each sample the factors explain is its point-wise total correlation. Far below what is usual, a "
         "sample breaks the dependence that the model has learned; far above, it follows it unusually strongly.</p>"
         f"{_figure(picture)}"

@@ -51,6 +51,11 @@ def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **optio
     return read_text(data, name, texts=texts, **options)
 
 
+def raw_of(rows: Any, name: str) -> Raw:
+    """The columns of rows that were read from a file."""
+    return _array(rows, name) if isinstance(rows, np.ndarray) else _arrow(rows, name)
+
+
 def _contents(source: str | Path | BinaryIO) -> tuple[pa.Buffer, str]:
     if not isinstance(source, str | Path):
         return pa.py_buffer(source.read()), str(getattr(source, "name", "the file"))

@@ -2,9 +2,10 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,9 +15,10 @@ import pyarrow.compute as pc
 
 from hicorex.columns import KINDS
 from hicorex.exceptions import HicorexError
+from hicorex.sources import Source
 from hicorex.table.column_kinds import Findings, examine
 from hicorex.table.csv_file import FALSE, NUMBER, TRUE, Raw
-from hicorex.table.formats import read_raw
+from hicorex.table.formats import raw_of, read_raw
 from hicorex.table.text_columns import is_text, numbers_of, numeric_markers, tidy_text
 
 
@@ -88,13 +90,19 @@ class Table:
     words: dict[str, list[str]] = field(default_factory=dict)
 
 
-def read_table(source: str | Path | BinaryIO, reading: Reading = Reading()) -> Table:  # noqa: B008
+def read_table(source: str | Path | BinaryIO | Source, reading: Reading = Reading()) -> Table:  # noqa: B008
     """Read a file, decide on its columns and keep those that a model can learn from."""
-    with _named_errors(source):
-        return _decide(_read(source, reading), reading, _name(source))
+    with named_errors(source):
+        return decide(_read(source, reading), reading, _name(source))
 
 
-def _decide(raw: Raw, reading: Reading, name: str) -> Table:
+def decide(
+    raw: Raw, reading: Reading, name: str, whole: Callable[[int, tuple[str, ...]], np.ndarray] | None = None
+) -> Table:
+    """The columns of a file that a model can learn from, or of some of its rows.
+
+    Of some rows, whole(column, markers of missing values) gives a column of numbers of all.
+    """
     n_rows, n_columns = raw.columns.shape
     chosen = _Names(raw.names)
     wanted, named = _wanted(reading, chosen)
@@ -128,7 +136,8 @@ def _decide(raw: Raw, reading: Reading, name: str) -> Table:
             why[row_names] = "an identifier: every row has another value"
     if weights is not None:
         kinds[weights] = "weights"
-        weight, why[weights] = _weight(_column(columns, weights), raw.names[weights])
+        every = None if whole is None else partial(whole, weights, (*raw.markers, *reading.missing))
+        weight, why[weights] = _weight(_column(columns, weights), raw.names[weights], every)
     decisions = tuple(map(Decision, raw.names, kinds, found.missing.tolist(), why))
     kept = [at for at, kind in enumerate(kinds) if kind in KINDS]
     if not kept:
@@ -149,7 +158,7 @@ def _decide(raw: Raw, reading: Reading, name: str) -> Table:
 
 
 def read_new(
-    source: str | Path | BinaryIO,
+    source: str | Path | BinaryIO | Source,
     reading: Reading,
     expected: Mapping[str, str],
     usual_row_names: str | None = None,
@@ -168,25 +177,10 @@ def read_new(
 
     Other columns are ignored; a column that lacks, or a value of another type, is an error that names it.
     """
-    with _named_errors(source):
+    with named_errors(source):
         raw = _read(source, reading, [name for name, what in expected.items() if what == "text"])
         missing = (*raw.markers, *reading.missing)
-        chosen = _Names(raw.names)
-        lacking = [name for name in expected if name not in chosen.index]
-        if lacking:
-            others = f" and {len(lacking) - 1} others" if len(lacking) > 1 else ""
-            raise HicorexError(
-                f"{_name(source)} lacks the column {lacking[0]!r}{others} that the model knows"
-                f"{chosen.closest(lacking[0])}."
-            )
-        order = [chosen.index[name] for name in expected]
-        row_names = chosen.index.get(usual_row_names or "", raw.row_names)
-        if reading.row_names is not None:
-            row_names = chosen.one(reading.row_names, "--row-names")
-        elif row_names is None and 0 not in order:
-            first = raw.columns[:, :1] if isinstance(raw.columns, np.ndarray) else raw.columns.select([0])
-            if examine(first, raw.names[:1], missing, raw.decimal, set()).unique[0] or len(first) == 1:
-                row_names = 0
+        order, row_names = find_columns(raw, reading, _name(source), expected, usual_row_names)
         columns = raw.columns
         if isinstance(columns, np.ndarray):
             columns = _changed(columns, examine(columns, raw.names, missing, raw.decimal, set()))
@@ -199,8 +193,31 @@ def read_new(
         return _table(raw, columns, order, row_names)
 
 
+def find_columns(
+    raw: Raw, reading: Reading, name: str, expected: Iterable[str], usual_row_names: str | None
+) -> tuple[list[int], int | None]:
+    """Where the columns that a model knows are, and the names of rows, if there are any."""
+    missing = (*raw.markers, *reading.missing)
+    chosen = _Names(raw.names)
+    lacking = [column for column in expected if column not in chosen.index]
+    if lacking:
+        others = f" and {len(lacking) - 1} others" if len(lacking) > 1 else ""
+        raise HicorexError(
+            f"{name} lacks the column {lacking[0]!r}{others} that the model knows{chosen.closest(lacking[0])}."
+        )
+    order = [chosen.index[column] for column in expected]
+    row_names = chosen.index.get(usual_row_names or "", raw.row_names)
+    if reading.row_names is not None:
+        row_names = chosen.one(reading.row_names, "--row-names")
+    elif row_names is None and 0 not in order:
+        first = raw.columns[:, :1] if isinstance(raw.columns, np.ndarray) else raw.columns.select([0])
+        if examine(first, raw.names[:1], missing, raw.decimal, set()).unique[0] or len(first) == 1:
+            row_names = 0
+    return order, row_names
+
+
 @contextmanager
-def _named_errors(source: Any) -> Iterator[None]:
+def named_errors(source: Any) -> Iterator[None]:
     """What pyarrow cannot do with a file is told with its name."""
     try:
         yield
@@ -319,7 +336,9 @@ class _Names:
         return f"; the closest it has: {', '.join(map(repr, close))}"
 
 
-def _read(source: str | Path | BinaryIO, reading: Reading, texts: Iterable[str] = ()) -> Raw:
+def _read(source: str | Path | BinaryIO | Source, reading: Reading, texts: Iterable[str] = ()) -> Raw:
+    if isinstance(source, Source):
+        return raw_of(source.read(0, source.shape[0]), _name(source))
     return read_raw(
         source,
         list(texts),
@@ -362,13 +381,13 @@ def _column(columns: Any, at: int) -> Any:
     return columns[:, at] if isinstance(columns, np.ndarray) else columns.column(at)
 
 
-def _weight(column: Any, name: str) -> tuple[np.ndarray, str]:
+def _weight(column: Any, name: str, whole: Callable[[], np.ndarray] | None) -> tuple[np.ndarray, str]:
     """Weights of samples, and what is made of them: whole numbers count samples, others are about their relation."""
     if not isinstance(column, np.ndarray):
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
             raise HicorexError(f"--weights names column {name!r}, which does not hold numbers; give one that does.")
         column = column.to_numpy()
-    weight = np.array(column, float)
+    weight = np.array(column, float) if whole is None else whole()
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
         raise HicorexError(f"Column {name!r} has weights that are missing, negative or all zero; give positive ones.")
     if (weight == np.rint(weight)).all():
@@ -391,17 +410,17 @@ def _table(
     names = [raw.names[at] for at in kept]
     title = "row" if row_names is None or raw.row_names == row_names else raw.names[row_names]
     # Names of rows are what the file says, not what was made of them as a variable.
-    rows = np.arange(1, len(frame) + 1) if row_names is None else _row_names(_column(raw.columns, row_names), title)
+    rows = np.arange(1, len(frame) + 1) if row_names is None else names_of_rows(_column(raw.columns, row_names), title)
     return Table(frame, names, list(kinds), rows, title, weight, decisions, raw.notes, words or {})
 
 
-def _row_names(column: Any, title: str) -> Any:
-    """Names of rows as text or whole numbers."""
+def names_of_rows(column: Any, title: str, some: bool = False) -> Any:
+    """Names of rows as text or whole numbers; those of some rows have the type of all."""
     if isinstance(column, np.ndarray):
         return column if column.dtype.kind in "iu" else pa.array(column.astype(str))
     kind = column.type
-    if pa.types.is_integer(kind) and not column.null_count:
-        return column.to_numpy()
+    if pa.types.is_integer(kind) and (some or not column.null_count):
+        return column if some else column.to_numpy()
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         raise HicorexError(f"Column {title!r} holds values of type {kind}, which cannot name rows; choose another.")
     return column.cast(pa.string()).fill_null("")
@@ -412,6 +431,15 @@ def _summary(decisions: tuple[Decision, ...], n_rows: int) -> str:
         return "it has one row, and at least two are needed"
     shown = "; ".join(f"{d.name!r}: {d.kind}, {d.why}" for d in decisions[:3])
     return shown + (f"; and {len(decisions) - 3} more" if len(decisions) > 3 else "")
+
+
+def named(frame: Any, names: list[str], wanted: bool) -> Any:
+    """Samples with the names of their columns, or without."""
+    if wanted == (not isinstance(frame, np.ndarray)):
+        return frame
+    if wanted:
+        return pa.table(list(frame.T), names=names)
+    return np.column_stack([column.to_numpy() for column in frame.columns])
 
 
 def _name(source: Any) -> str:
