@@ -306,7 +306,8 @@ def score(
     if as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
     check_ending(out or "-")
-    with _new(model, data, threads, memory, out, missing, row_names, delimiter, decimal, encoding, header) as new:
+    given = model, data, threads, memory, out, missing, row_names, delimiter, decimal, encoding, header
+    with _new(*given, whole=out != "-") as new:
         fitted, table = new
         if out is not None and isinstance(table.frame, Brought):
             batches = batches_of(fitted, table.frame)
@@ -517,9 +518,13 @@ def _new(
     decimal: str | None,
     encoding: str | None,
     header: bool | None,
+    whole: bool = False,
 ) -> Iterator[tuple["Explainer", "Table"]]:
-    """A model and new samples for it, read as those of its fit were, but for the options given."""
-    from hicorex.large import OF_NEW, open_data, sparing
+    """A model and new samples for it, read as those of its fit were, but for the options given.
+
+    ``whole`` says that all samples are looked at together, not one by one.
+    """
+    from hicorex.large import IN_FIT, OF_NEW, open_data, sparing
     from hicorex.table import Reading, read_new, stream_new
     from hicorex.table.reading import named
 
@@ -541,7 +546,7 @@ def _new(
         if in_parts:
             table = stream_new(source, data, reading, names, known_names, words, titled)
             folder = Path(out if out not in (None, "-") else ".").resolve().parent
-            threads = keep.enter_context(sparing(table.frame, limit, threads, folder, OF_NEW))
+            threads = keep.enter_context(sparing(table.frame, limit, threads, folder, OF_NEW if whole else IN_FIT))
         else:
             table = read_new(source, reading, names, known_names, words)
             table = replace(table, frame=named(table.frame, table.names, titled))
