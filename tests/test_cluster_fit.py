@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from clusters import assert_left, bare, cloudpickle, dask, distributed, nannied, no_hang  # noqa: F401
+from clusters import SECONDS, assert_left, bare, cloudpickle, dask, distributed, nannied, no_hang  # noqa: F401
 from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
@@ -354,6 +354,7 @@ def preceded_by(action, function):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
+    signal.alarm(2 * SECONDS)  # three fits
     bits, _ = expected()
     with bare(4, LONG) as (client, _):
         client.run(loads_compiled_code)

@@ -198,7 +198,7 @@ class ClusterEngine(LocalEngine):
             while not (await asyncio.wait([work], timeout=GLANCE))[0]:
                 self._require_client()
                 workers = None
-                with suppress(OSError, TimeoutError):
+                with suppress(OSError, TimeoutError, RuntimeError):  # the last of a client that is being closed
                     workers = await asyncio.wait_for(self.client.nthreads(asynchronous=True), self.patience)
                 if workers:
                     seen = monotonic()
