@@ -222,7 +222,7 @@ def test_results_come_in_order_and_few_are_in_flight(client):
         assert_left(client, parts)
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_slow_workers_are_not_lost_ones(client):
     def slow(part):
         time.sleep(4)
@@ -233,7 +233,7 @@ def test_slow_workers_are_not_lost_ones(client):
         assert bits(engine.sum_parts(slow, parts)) == expected(2)
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_an_interrupt_ends_the_round(client):
     def slow(part):
         time.sleep(3)
@@ -281,7 +281,7 @@ def harm_once(how, flag, function, victim):
     return harmful
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("nanny", [False, True])
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_lost_workers_change_no_bit(tmp_path, how, nanny):
@@ -315,7 +315,7 @@ def test_lost_workers_change_no_bit(tmp_path, how, nanny):
         assert_left(client, parts)
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back():
     def slow(part):
         time.sleep(1)
@@ -344,7 +344,7 @@ def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back():
         assert_left(client, parts)
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_a_task_that_kills_every_worker_is_explained():
     with bare(2) as (client, _), ClusterEngine(client) as engine:
         client.cluster.scheduler.allowed_failures = 0
@@ -353,7 +353,7 @@ def test_a_task_that_kills_every_worker_is_explained():
             engine.sum_parts(lambda part: os._exit(1), parts)
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_lost_scheduler_is_said(tmp_path, how):
     def slow(part):
@@ -386,7 +386,7 @@ def test_a_lost_scheduler_is_said(tmp_path, how):
         scheduler.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_a_closed_client_is_said():
     with bare(1) as (client, _), ClusterEngine(client) as engine:
         parts = engine.hold(make_part, range(2))
@@ -402,7 +402,7 @@ def test_a_closed_client_is_said():
             engine.hold(make_part, range(2))
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 def test_linear_algebra_has_one_thread_within_tasks():
     def threads():
         return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")

@@ -99,7 +99,7 @@ def expected():
     return result(model), model.transform(table())
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize(("n_workers", "threads"), [(1, 1), (1, 2), (2, 2), (3, 1)])
 def test_any_cluster_gives_the_bits_of_a_fit_in_memory(n_workers, threads):
     bits, states = expected()
@@ -351,7 +351,7 @@ def preceded_by(action, function):
     return both
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
     signal.alarm(2 * SECONDS)  # three fits
@@ -373,7 +373,7 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
             assert_left(client, [])
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("again", ["cluster", "here"])
 def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(monkeypatch, tmp_path, again):
     bits, _ = expected()
