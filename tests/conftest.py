@@ -1,12 +1,17 @@
 """Shared helpers: random tables of every kind, the real data sets where they are, leak checks."""
 
+import io
+import signal
+import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from hicorex import cli
 from hicorex.datasets import make_latent_tree
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -34,6 +39,28 @@ def real_data():
     if not DATA.is_dir():
         pytest.skip(f"the real data sets are not at {DATA}")
     return DATA
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Give a command in a folder of its own; what comes back has out, err and code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", None)
+    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
+
+    def give(*words, stdin=b""):
+        monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
+        monkeypatch.setattr(cli._Settings, "debug", False)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        printed = capsys.readouterr()
+        return SimpleNamespace(out=printed.out, err=printed.err, code=end.value.code)
+
+    yield give
+    for number, handler in before:
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

@@ -205,14 +205,26 @@ def test_streams_meet_gaps_and_unseen_values_later():
         assert np.isfinite(own.alpha_).all()
 
 
-def test_a_fitted_model_is_not_streamed_on_and_a_clone_begins_anew(tree):
+@pytest.mark.parametrize("model", [Corex(4, random_state=0), HierarchicalCorex((4, 1), random_state=0)])
+def test_a_stream_may_begin_with_the_factors_of_a_fit(model, tree):
+    X = tree[0]
+    model = clone(model).fit(X[:2000])
+    before = model.bounds(X).lower
+    labels = model.transform(X)
+    stream(model, X[2000:20_000])
+    assert model.bounds(X).lower > before - 0.01
+    # They are still the same factors.
+    assert (model.transform(X) == labels).mean() > 0.95
+
+
+def test_a_fit_begins_anew_and_batches_have_the_same_columns(tree):
     X = tree[0][:500]
-    model = Corex(2, n_init=1, max_iter=5, random_state=0).fit(X)
-    with pytest.raises(HicorexError, match="partial_fit from its first batch"):
-        model.partial_fit(X)
+    model = Corex(2, n_init=1, random_state=0).fit(X)
     begun = clone(model).partial_fit(X).partial_fit(X)
     assert begun.n_iter_ == begun.history_.size
     with pytest.raises(ValueError, match="features"):
         begun.partial_fit(X[:, :3])
     begun.fit(X)
     assert_array_equal(begun.alpha_, model.alpha_)
+    with pytest.raises(ValueError, match="features"):
+        begun.partial_fit(X[:, :3])

@@ -10,7 +10,6 @@ import sys
 import time
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -24,28 +23,6 @@ from hicorex.folder import NAMES
 
 WINE = load_wine(as_frame=True).data
 COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Give a command in a folder of its own; what comes back has out, err and code."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("warnings.showwarning", None)
-    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
-
-    def give(*words, stdin=b""):
-        monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
-        monkeypatch.setattr(cli._Settings, "debug", False)
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        printed = capsys.readouterr()
-        return SimpleNamespace(out=printed.out, err=printed.err, code=end.value.code)
-
-    yield give
-    for number, handler in before:
-        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The command line on tables that are read part by part: the same answers, within the memory given."""
 
-import io
 import json
 import os
 import resource
@@ -8,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +15,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import hicorex
-from hicorex import cli, folder, large
+from hicorex import folder, large
 from hicorex.folder import LARGE_NAMES, NAMES
 from hicorex.options import memory_size
 from hicorex.sources import source_of
@@ -54,28 +52,6 @@ def write_parts(table, path, n_parts=3, rows=400):
 
 
 @pytest.fixture
-def give(tmp_path, monkeypatch, capsys):
-    """Give a command in a folder of its own; what comes back has out, err and code."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("warnings.showwarning", None)
-    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
-        monkeypatch.setattr(cli._Settings, "debug", False)
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        printed = capsys.readouterr()
-        return SimpleNamespace(out=printed.out, err=printed.err, code=end.value.code)
-
-    yield run
-    for number, handler in before:
-        signal.signal(number, handler)
-
-
-@pytest.fixture
 def little(monkeypatch):
     """Hardly any memory is free, and what is freed stays as it is."""
     monkeypatch.setattr(large.formats, "free_memory", lambda: 30_000)
@@ -97,18 +73,18 @@ def same_model(a, b):
 
 
 @pytest.mark.parametrize("form", ["feather", "folder"])
-def test_tables_part_by_part_give_the_bits_of_tables_in_memory(form, give, tmp_path, monkeypatch):
+def test_tables_part_by_part_give_the_bits_of_tables_in_memory(form, run, tmp_path, monkeypatch):
     table = table_of()
     name = "t" if form == "folder" else f"t.{form}"
     if form == "folder":
         write_parts(table, tmp_path / "t")
     else:
         feather.write_feather(table, name, chunksize=700)
-    assert give("fit", name, *FIT, *OPTIONS, "--out", "whole").code == 0
+    assert run("fit", name, *FIT, *OPTIONS, "--out", "whole").code == 0
     monkeypatch.setattr(large.formats, "free_memory", lambda: 30_000)
     monkeypatch.setattr(large, "_be_lean", lambda: None)
     monkeypatch.setattr(streamed, "BATCH_CELLS", 4000)
-    done = give("fit", name, *FIT, *OPTIONS, "--out", "parts")
+    done = run("fit", name, *FIT, *OPTIONS, "--out", "parts")
     assert done.code == 0, done.err
     assert "Note: 3,000 rows, read part by part." in done.err
     same_model("whole", "parts")
@@ -120,12 +96,12 @@ def test_tables_part_by_part_give_the_bits_of_tables_in_memory(form, give, tmp_p
     pd.testing.assert_frame_equal(whole, parts, rtol=1e-9, atol=1e-9)
     pd.testing.assert_frame_equal(parts, pd.read_parquet("parts/samples.parquet"), check_dtype=False)
     pd.testing.assert_frame_equal(*(pd.read_parquet(f"{own}/labels.parquet") for own in ("whole", "parts")))
-    assert give("transform", "parts", name, "--out", "l.csv").code == 0
+    assert run("transform", "parts", name, "--out", "l.csv").code == 0
     assert (tmp_path / "l.csv").read_text() == (tmp_path / "parts" / "labels.csv").read_text()
-    assert give("transform", "parts", name, "--out", "l.parquet").code == 0
+    assert run("transform", "parts", name, "--out", "l.parquet").code == 0
     pd.testing.assert_frame_equal(pd.read_parquet("l.parquet"), pd.read_parquet("parts/labels.parquet"))
-    assert give("transform", "parts", name).out == (tmp_path / "l.csv").read_text()
-    told = give("score", "parts", name, "--json", "--out", "s.parquet")
+    assert run("transform", "parts", name).out == (tmp_path / "l.csv").read_text()
+    told = run("score", "parts", name, "--json", "--out", "s.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet("s.parquet"), pd.read_parquet("parts/samples.parquet"))
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
@@ -134,22 +110,22 @@ def test_tables_part_by_part_give_the_bits_of_tables_in_memory(form, give, tmp_p
 
 
 @pytest.mark.parametrize("kind", ["f8", "i2", "U"])
-def test_arrays_part_by_part_give_the_bits_of_arrays_in_memory(kind, give, tmp_path, monkeypatch):
+def test_arrays_part_by_part_give_the_bits_of_arrays_in_memory(kind, run, tmp_path, monkeypatch):
     numbers = table_of().select([f"x{i}" for i in range(6)]).to_pandas().to_numpy()
     if kind != "f8":
         numbers = np.where(numbers == -999, -999, np.round(2 * numbers))
     np.save("t.npy", numbers.astype(int).astype(str) if kind == "U" else numbers.astype(kind))
-    assert give("fit", "t.npy", *FIT, "--missing", "-999", "--out", "whole").code == 0
+    assert run("fit", "t.npy", *FIT, "--missing", "-999", "--out", "whole").code == 0
     monkeypatch.setattr(large.formats, "free_memory", lambda: 30_000)
     monkeypatch.setattr(large, "_be_lean", lambda: None)
-    done = give("fit", "t.npy", *FIT, "--missing", "-999", "--out", "parts")
+    done = run("fit", "t.npy", *FIT, "--missing", "-999", "--out", "parts")
     assert done.code == 0, done.err
     same_model("whole", "parts")
     assert (tmp_path / "whole/labels.csv").read_text() == (tmp_path / "parts/labels.csv").read_text()
-    assert give("transform", "parts", "t.npy").out == (tmp_path / "parts/labels.csv").read_text()
+    assert run("transform", "parts", "t.npy").out == (tmp_path / "parts/labels.csv").read_text()
 
 
-def test_what_a_sample_does_not_show_is_read_all_the_same(give, little, tmp_path, monkeypatch):
+def test_what_a_sample_does_not_show_is_read_all_the_same(run, little, tmp_path, monkeypatch):
     """A column that is constant, whole or without gaps in the sample need not be so elsewhere."""
     monkeypatch.setattr(streamed, "SAMPLE_ROWS", 100)
     table = table_of().to_pandas()
@@ -163,7 +139,7 @@ def test_what_a_sample_does_not_show_is_read_all_the_same(give, little, tmp_path
     table["many"] = np.where(np.isin(np.arange(N_ROWS), looked), "a", [f"v{i % 40}" for i in range(N_ROWS)])
     table.loc[rest[:50], "level"] = -999
     write_parts(pa.Table.from_pandas(table, preserve_index=False), tmp_path / "t")
-    done = give("fit", "t", *FIT, "--missing", "-999", "--kinds", "many=categorical", "--out", "r")
+    done = run("fit", "t", *FIT, "--missing", "-999", "--kinds", "many=categorical", "--out", "r")
     assert done.code == 0, done.err
     assert "what is said of columns is from a sample of 100 rows" in " ".join(done.err.split())
     columns = pd.read_csv("r/columns.csv").set_index("column")
@@ -173,36 +149,36 @@ def test_what_a_sample_does_not_show_is_read_all_the_same(give, little, tmp_path
     assert pd.read_csv("r/labels.csv")["count"].tolist() == list(range(N_ROWS))
 
 
-def test_messages_name_file_column_and_value(give, little, tmp_path, monkeypatch):
+def test_messages_name_file_column_and_value(run, little, tmp_path, monkeypatch):
     monkeypatch.setattr(streamed, "SAMPLE_ROWS", 100)
     texts = np.full((1000, 3), "1", dtype="U3")
     texts[::3], texts[500, 1] = "2", "?!x"
     np.save("t.npy", texts)
-    done = give("fit", "t.npy", *FIT)
+    done = run("fit", "t.npy", *FIT)
     assert done.code == 2
     assert "t.npy, column 'x1': '?!x' is not a whole number" in done.err.splitlines()[-1]
     assert os.listdir(tmp_path) == ["t.npy"]
     write_parts(table_of(), tmp_path / "t")
-    done = give("fit", "t", *FIT, "--weights", "word")
+    done = run("fit", "t", *FIT, "--weights", "word")
     assert "--weights names column 'word', which does not hold numbers" in done.err
     weights = np.ones(N_ROWS)
     weights[1234] = -1
     write_parts(table_of().append_column("weight", pa.array(weights)), tmp_path / "t")
-    assert "Column 'weight' has weights that are missing, negative" in give("fit", "t", "--weights", "weight").err
+    assert "Column 'weight' has weights that are missing, negative" in run("fit", "t", "--weights", "weight").err
 
 
-def test_long_tables_get_no_csv_and_a_report_of_some_rows(give, little, tmp_path, monkeypatch):
+def test_long_tables_get_no_csv_and_a_report_of_some_rows(run, little, tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "MOST_CSV", 1000)
     monkeypatch.setattr(folder, "REPORTED_ROWS", 500)
     monkeypatch.setattr(streamed, "BATCH_CELLS", 4000)
     write_parts(table_of(), tmp_path / "t")
-    assert give("fit", "t", *FIT, "--out", "r").code == 0
+    assert run("fit", "t", *FIT, "--out", "r").code == 0
     assert {"labels.csv", "samples.csv"}.isdisjoint(os.listdir("r"))
     assert len(pd.read_parquet("r/labels.parquet")) == len(pd.read_parquet("r/samples.parquet")) == N_ROWS
     assert "500 samples, evenly spread over 3,000;" in (tmp_path / "r/report.html").read_text()
-    assert give("report", "r", "t").code == 0
+    assert run("report", "r", "t").code == 0
     assert "500 samples, evenly spread over 3,000;" in (tmp_path / "report.html").read_text()
-    assert give("fit", "t", *FIT, "--out", "r", "--overwrite").code == 0
+    assert run("fit", "t", *FIT, "--out", "r", "--overwrite").code == 0
 
 
 def test_sizes_of_memory():
@@ -216,19 +192,19 @@ def test_sizes_of_memory():
         memory_size("100MB")
 
 
-def test_texts_beyond_the_limit_are_to_be_converted(give, tmp_path, monkeypatch):
+def test_texts_beyond_the_limit_are_to_be_converted(run, tmp_path, monkeypatch):
     monkeypatch.setattr(large, "OF_LIMIT", 10**6)
     (tmp_path / "t.csv").write_text("a,b\n" + "1.5,2.5\n" * 200)
-    done = give("fit", "t.csv", "--memory", "600MB")
+    done = run("fit", "t.csv", "--memory", "600MB")
     assert done.code == 2
     assert "t.csv is too large to be read at once within --memory 0.6GB" in done.err
     assert "format='parquet') and give that folder." in done.err
-    assert "standard input; give a file" in give("fit", "-", "--memory", "600MB").err
+    assert "standard input; give a file" in run("fit", "-", "--memory", "600MB").err
     np.save("wide.npy", np.zeros((5000, 9000), np.int8))
-    done = give("fit", "wide.npy", "--memory", "500MB")
+    done = run("fit", "wide.npy", "--memory", "500MB")
     assert "has no column to learn from" in done.err
     np.save("wide.npy", np.random.default_rng(0).integers(2, size=(5000, 9000), dtype=np.int8))
-    done = give("fit", "wide.npy", "--memory", "500MB")
+    done = run("fit", "wide.npy", "--memory", "500MB")
     assert "--memory 0.5GB is too little for this table of 9,000 columns; give at least 1." in done.err
 
 
@@ -239,34 +215,34 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_file_that_fails_on_the_way_costs_nothing(fault, give, little, tmp_path, monkeypatch):
+def test_a_file_that_fails_on_the_way_costs_nothing(fault, run, little, tmp_path, monkeypatch):
     write_parts(table_of(), tmp_path / "t")
-    assert give("fit", "t", *FIT, "--out", "expected").code == 0
+    assert run("fit", "t", *FIT, "--out", "expected").code == 0
     path = tmp_path / "t" / "part1.parquet"
     held = path.read_bytes()
     spoil, message = FAULTS[fault]
     with monkeypatch.context() as patch:
         real = folder.write_folder
         patch.setattr(folder, "write_folder", lambda *given: (spoil(path), real(*given)))
-        done = give("fit", "t", *FIT, "--out", "r", "--checkpoint", "c")
+        done = run("fit", "t", *FIT, "--out", "r", "--checkpoint", "c")
     assert done.code == 2
     assert message in done.err.splitlines()[-1]
     assert sorted(os.listdir(tmp_path)) == ["c", "expected", "t"]
     path.write_bytes(held)
-    done = give("fit", "t", *FIT, "--out", "r", "--checkpoint", "c")
+    done = run("fit", "t", *FIT, "--out", "r", "--checkpoint", "c")
     assert done.code == 0, done.err
     assert "Going on from c." in done.err
     same_model("expected", "r")
 
 
-def test_files_that_do_not_fit_together_are_named(give, little, tmp_path):
+def test_files_that_do_not_fit_together_are_named(run, little, tmp_path):
     write_parts(table_of(), tmp_path / "t")
     parquet.write_table(table_of(50).drop_columns("word"), tmp_path / "t" / "part2.parquet")
-    done = give("fit", "t", *FIT)
+    done = run("fit", "t", *FIT)
     assert done.code == 2
     assert "part2.parquet has no column 'word'" in done.err
     (tmp_path / "t" / "part2.parquet").write_bytes(b"PAR1 and nothing else")
-    assert "part2.parquet is broken; make or fetch it again" in give("fit", "t", *FIT).err
+    assert "part2.parquet is broken; make or fetch it again" in run("fit", "t", *FIT).err
     assert os.listdir(tmp_path) == ["t"]
 
 
@@ -370,29 +346,29 @@ def test_a_full_disk_is_told_in_a_line_and_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == ["t"]
 
 
-def test_batches(give, tmp_path):
+def test_batches(run, tmp_path):
     table_of().to_pandas().to_csv("t.csv", index=False)
-    done = give("fit", "t.csv", *FIT, "--batch-size", "1000", "--out", "r")
+    done = run("fit", "t.csv", *FIT, "--batch-size", "1000", "--out", "r")
     assert done.code == 0, done.err
     assert hicorex.load("r").batch_size == 1000
-    assert "--batch-size" in give("fit", "t.csv", "--batch-size", "1").err
+    assert "--batch-size" in run("fit", "t.csv", "--batch-size", "1").err
 
 
-def test_dask_needs_a_scheduler_and_files(give, tmp_path, monkeypatch):
+def test_dask_needs_a_scheduler_and_files(run, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(large, "PATIENCE", 1)
     monkeypatch.setattr(large, "_be_lean", lambda: None)
     write_parts(table_of(), tmp_path / "t")
-    done = give("fit", "t", *FIT, "--dask", "tcp://127.0.0.1:9")
+    done = run("fit", "t", *FIT, "--dask", "tcp://127.0.0.1:9")
     assert done.code == 2
     assert "--dask tcp://127.0.0.1:9: no scheduler answers there" in done.err.splitlines()[-1]
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    assert "--dask cannot be used with t.csv; give Parquet" in give("fit", "t.csv", "--dask", "tcp://127.0.0.1:9").err
+    assert "--dask cannot be used with t.csv; give Parquet" in run("fit", "t.csv", "--dask", "tcp://127.0.0.1:9").err
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert 'pip install "hicorex[dask]"' in give("fit", "t", *FIT, "--dask", "tcp://127.0.0.1:9").err
+    assert 'pip install "hicorex[dask]"' in run("fit", "t", *FIT, "--dask", "tcp://127.0.0.1:9").err
 
 
-def test_workers_of_a_cluster_give_the_same_bits(give, tmp_path, monkeypatch):
+def test_workers_of_a_cluster_give_the_same_bits(run, tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(large, "_be_lean", lambda: None)
     write_parts(table_of(), tmp_path / "t")
@@ -401,14 +377,14 @@ def test_workers_of_a_cluster_give_the_same_bits(give, tmp_path, monkeypatch):
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
         for name in ("t", "t.npy"):
             options = options if name == "t" else options[:-2]
-            assert give("fit", name, *options, "--out", f"{name}-here").code == 0
-            done = give("fit", name, *options, "--out", f"{name}-there", "--dask", cluster.scheduler_address)
+            assert run("fit", name, *options, "--out", f"{name}-here").code == 0
+            done = run("fit", name, *options, "--out", f"{name}-there", "--dask", cluster.scheduler_address)
             assert done.code == 0, done.err
             same_model(f"{name}-here", f"{name}-there")
             here, there = (pd.read_parquet(f"{name}-{own}/labels.parquet") for own in ("here", "there"))
             pd.testing.assert_frame_equal(here, there)
         monkeypatch.setattr(large, "_reads", lambda source: "t is not there.")
-        done = give("fit", "t", *options, "--out", "r", "--dask", cluster.scheduler_address)
+        done = run("fit", "t", *options, "--out", "r", "--dask", cluster.scheduler_address)
         assert done.code == 2
         assert "cannot read the data (t is not there); put them where all workers see them" in done.err
     with pytest.raises(ValueError, match="No clients found"):

@@ -17,7 +17,6 @@ from hicorex.data import Data, Part
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
 from hicorex.evidence import Rung, gather, marginal_surprisals
-from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 from hicorex.intake import InMemory, OnCluster, put_together, take_in, weighted
 from hicorex.layer import (
@@ -216,7 +215,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         The first batch is fitted as by ``fit``: it decides on the number of factors, and on the scale and the
         categories of the columns, so it must be a fair sample. Each further one makes one update, in which all before
         it count less the older they are; ``history_`` gets what the model explained of it before. Attributes tell of
-        the last batch; factors keep their order.
+        the last batch; factors keep their order. After ``fit`` the first batch begins a stream with the factors found.
 
         Parameters
         ----------
@@ -237,7 +236,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         return self
 
     def _begin_stream(self, table: InMemory, weight: np.ndarray | None, engine: Any) -> tuple[Rung, Data]:
-        """Get ready for further batches after a fit to the first; return as ``_learn_more``."""
+        """Get ready for further batches after a fit to the first, or to others; return as ``_learn_more``."""
+        validate_data(self, table.head, reset=False, skip_check_array=True)
         data = table.encode_open(self._schema, weight, engine)
         # The first update only asks what the next one needs.
         self._stream, _ = advance(Stream(self._state, None), data, RULES[self.structure], engine)
@@ -248,9 +248,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     ) -> tuple[Rung, Data]:
         """One more batch; return how the layer looks at it, and its samples."""
         if not hasattr(self, "_stream"):
-            if hasattr(self, "_state"):
-                raise HicorexError("This model was fitted by fit; a stream needs partial_fit from its first batch on.")
-            self._fit(table, weight, engine, Notes(), progress)
+            if not hasattr(self, "_state"):
+                self._fit(table, weight, engine, Notes(), progress)
             return self._begin_stream(table, weight, engine)
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data = table.encode_open(self._schema, weight, engine)

@@ -137,11 +137,10 @@ class HierarchicalCorex(Explainer):
         """
         table, weight = weighted(take_in(X), sample_weight)
         with table.engine(self.n_jobs) as engine:
-            begins = not hasattr(self, "layers_")
-            if begins:
+            if not hasattr(self, "layers_"):
                 self._fit(table, weight, engine, Notes(), self._progress())
-            else:
-                validate_data(self, table.head, reset=False, skip_check_array=True)
+            validate_data(self, table.head, reset=False, skip_check_array=True)
+            begins = not hasattr(self.layers_[0], "_stream")
             rungs: list[Rung] = []
             read: list[Data] = []
             for k, layer in enumerate(self.layers_):
