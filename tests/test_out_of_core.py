@@ -110,6 +110,7 @@ def test_folders_files_and_datasets_of_mixed_types(room, mixed, tmp_path):
     assert_array_equal(model.transform(folder), whole.transform(mixed))
 
 
+@pytest.mark.parametrize("room", ["in a scratch file"], indirect=True)
 def test_layers(room, bits, tmp_path):
     X = as_map(bits, tmp_path / "x.npy")
     whole, mapped = (HierarchicalCorex((3, 1), **SETTINGS).fit(own) for own in (bits, X))
@@ -118,6 +119,7 @@ def test_layers(room, bits, tmp_path):
     assert_allclose(mapped.bounds(X).upper, whole.bounds(bits).upper, rtol=1e-9)
 
 
+@pytest.mark.parametrize("room", ["in a scratch file"], indirect=True)
 def test_ranks_weights_sizes_and_batches(room, numbers, tmp_path):
     X = as_map(numbers, tmp_path / "x.npy")
     weight = np.random.default_rng(1).integers(0, 3, N_ROWS).astype(float)
