@@ -1,7 +1,6 @@
 """HierarchicalCorex: layers of factors, each of which explains the dependence among the factors below it."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import pairwise, repeat
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -140,12 +139,10 @@ class HierarchicalCorex(Explainer):
             if not hasattr(self, "layers_"):
                 self._fit(table, weight, engine, Notes(), self._progress())
             validate_data(self, table.head, reset=False, skip_check_array=True)
-            begins = not hasattr(self.layers_[0], "_stream")
             rungs: list[Rung] = []
             read: list[Data] = []
             for k, layer in enumerate(self.layers_):
-                learn = layer._begin_stream if begins else partial(layer._learn_more, progress=Progress())
-                rung, data = learn(table, weight, engine)
+                rung, data = layer._learn_more(table, weight, engine, Progress())
                 read.append(data)
                 above = k + 1 < len(self.layers_)
                 feeding = layer._feed(data, engine) if above else None
