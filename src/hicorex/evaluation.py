@@ -14,12 +14,8 @@ from scipy.special import rel_entr
 
 from hicorex.data import Data, Part
 from hicorex.layer import State, block_weights, label_tile, run_pass
-from hicorex.marginals import SparseCategorical
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, unbiased
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked
 from hicorex.structure import first_factors, kept_links
-
-# Values held at once while joint states are evaluated.
-MOST_VALUES = 2**18
 
 
 class Explained(NamedTuple):
@@ -43,7 +39,7 @@ class View(NamedTuple):
     """All that it takes for a layer to say something about samples.
 
     blocks, state, weights : of the layer
-    joints : by block, the marginals given the labels that it goes by
+    ratios : by block, the marginals given the labels that it goes by, relative to those of all labels
     prior : (k, m, 1), p(y) of the samples at hand
     share : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.base.unbiased
     relabel : as in ``run_pass``
@@ -53,7 +49,7 @@ class View(NamedTuple):
     blocks: list[Block]
     state: State
     weights: list
-    joints: list[list[Joint]]
+    ratios: list[list[Any]]
     prior: np.ndarray
     share: float
     relabel: Callable | None
@@ -68,9 +64,9 @@ class View(NamedTuple):
         if self.share:
             cost += self.share * ((labels**2 / self.prior).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost
-        for block, tile, own in zip(self.blocks, tiles, self.joints, strict=True):
-            for joint in own:
-                explained += _add_explained(block, joint, labels, tile, unique, self.share)
+        for block, tile, own in zip(self.blocks, tiles, self.ratios, strict=True):
+            for ratios in own:
+                block.add_explained(tile, ratios, labels, explained, unique)
         return Explained(explained, labels.argmax(axis=0), log_z, cost, unique)
 
 
@@ -129,8 +125,12 @@ def view(
     # Not 0, should rounding give a sample another most likely state than in the pass before.
     prior = np.maximum(found.label_sum / data.total, 1e-12)[:, :, None]
     share = 0.0 if trained is None else 1 / (2 * data.total)
+    n_states = len(state.prior)
+    ratios = [
+        [block.ratios(joint, n_states, share) for joint in own] for block, own in zip(data.blocks, joints, strict=True)
+    ]
     weights = block_weights(state, data, engine)
-    return View(data.blocks, state, weights, joints, prior, share, relabel, smoothed)
+    return View(data.blocks, state, weights, ratios, prior, share, relabel, smoothed)
 
 
 def explain(seen: View, data: Data, engine) -> Explained:
@@ -141,77 +141,3 @@ def explain(seen: View, data: Data, engine) -> Explained:
 
     arrays = zip(*engine.tiles(of_tile, data.parts), strict=True)
     return Explained(*(np.concatenate(own, axis=-1) for own in arrays))
-
-
-def _add_explained(
-    block: Block, joint: Joint, labels: np.ndarray, tile, unique: np.ndarray, share: float
-) -> np.ndarray:
-    """sum_i E log p(x_i | y_{S_i}) / p(x_i) over some columns for each sample, (T,).
-
-    What each factor adds to those before and after it goes to unique (J, T), in place. ``share`` as in ``unbiased``.
-    """
-    if isinstance(block, SparseCategorical):
-        return block.add_explained(tile, joint, labels, _tables(block, joint, len(labels), share), unique)
-    if len(joint.factors) == 1:
-        known = block.expected_log_ratio(tile, joint, labels, share)
-        if known is not None:
-            unique += known
-            return known.sum(axis=0)
-    n_joint, n_columns = joint.probability.shape
-    explained = np.zeros(labels.shape[2])
-    width = max(1, MOST_VALUES // (n_joint * labels.shape[2]))
-    for first in range(0, n_columns, width):
-        own = np.arange(n_columns) < first + width
-        own[:first] = False
-        parameters = block.parameters_of(joint, own)
-        part = Joint(joint.columns[own], joint.factors[:, own], joint.probability[:, own], parameters)
-        weight = np.ones((1, part.columns.size, labels.shape[2]))
-        for factors in part.factors:
-            weight = (weight[:, None] * labels[:, factors]).reshape(-1, *weight.shape[1:])
-        log_ratio = block.log_ratio(tile, part)
-        known = (weight * unbiased(log_ratio, share)).sum(axis=0)
-        explained += known.sum(axis=0)
-        for place, factors in enumerate(part.factors):
-            lost = known
-            if len(part.factors) > 1:
-                lost = known - _known_without(part, place, weight, log_ratio, labels, share)
-            unique += (factors == np.arange(len(unique))[:, None]).astype(float) @ lost
-    return explained
-
-
-def _known_without(
-    joint: Joint, place: int, weight: np.ndarray, log_ratio: np.ndarray, labels: np.ndarray, share: float
-) -> np.ndarray:
-    """E log p(x_i | y_{S_i}) / p(x_i) if one of the factors, by its place, is left out, (Q, T)."""
-    without = _log_ratio_without(joint.probability[:, :, None], place, log_ratio, (len(labels),) * len(joint.factors))
-    shape = (*[len(labels)] * len(joint.factors), *log_ratio.shape[1:])
-    known = unbiased(without, share) * weight.reshape(shape).sum(axis=place, keepdims=True)
-    return known.sum(axis=tuple(range(len(joint.factors))))
-
-
-def _log_ratio_without(
-    probability: np.ndarray, place: int, log_ratio: np.ndarray, states: tuple[int, ...]
-) -> np.ndarray:
-    """Log-ratios (prod(states), ...) if one of the factors, by its place, is left out: (*states, ...), 1 for its."""
-    shape = (*states, *log_ratio.shape[1:])
-    probability = probability.reshape(*states, *probability.shape[1:])
-    rest = probability.sum(axis=place, keepdims=True)
-    # Joint states that never occur have no weight either.
-    given = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / states[place])
-    log_ratio = np.where(given > 0, log_ratio.reshape(shape), -np.inf)
-    largest = log_ratio.max(axis=place, keepdims=True)
-    return largest + np.log((given * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
-
-
-def _tables(block: SparseCategorical, joint: Joint, n_states: int, share: float) -> np.ndarray:
-    """What each category of some columns adds to explained, and to unique of each factor, (1 + d, states, F_Q)."""
-    log_ratio, own = block.log_ratio_table(joint)
-    known = unbiased(log_ratio, share)
-    tables, states = [known], (n_states,) * len(joint.factors)
-    for place in range(len(joint.factors)):
-        lost = known
-        if len(joint.factors) > 1:
-            without = _log_ratio_without(joint.probability[:, own], place, log_ratio, states)
-            lost = known - np.repeat(unbiased(without, share), n_states, axis=place).reshape(known.shape)
-        tables.append(lost)
-    return np.stack(tables).astype(float)

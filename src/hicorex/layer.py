@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hicorex import kernels
 from hicorex.archive import storable
 from hicorex.batches import Batches, Running
 from hicorex.data import Data, Part
@@ -114,16 +115,11 @@ def add_scores(blocks: list, tiles: list, weights: list, map_blocks: Callable = 
 def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Labels p(y_j | x) (k, J, T) from scores ((k - 1) J, T), and their log normaliser (J, T) (eq:label_m)."""
     n_states, n_factors = prior.shape
-    logits = np.empty((n_states, n_factors, scores.shape[1]), scores.dtype)
-    log_prior = np.log(prior).astype(scores.dtype)[:, :, None]
-    logits[0] = log_prior[0]
-    np.add(scores.reshape(n_states - 1, n_factors, -1), log_prior[1:], out=logits[1:])
-    largest = logits.max(axis=0)
-    logits -= largest
-    np.exp(logits, out=logits)
-    normaliser = logits.sum(axis=0)
-    logits /= normaliser
-    return logits, largest + np.log(normaliser)
+    labels = np.empty((n_states, n_factors, scores.shape[1]), scores.dtype)
+    log_normaliser = np.empty(labels.shape[1:], scores.dtype)
+    log_prior = np.log(prior).astype(scores.dtype)
+    kernels.labels.probabilities(scores.reshape(labels[1:].shape), log_prior, labels, log_normaliser)
+    return labels, log_normaliser
 
 
 def label_tile(state: State, blocks: list, weights: list, tiles: list) -> tuple[np.ndarray, np.ndarray]:
@@ -159,7 +155,10 @@ def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) 
         answers = list(
             map_blocks(lambda b: blocks[b].measure(tiles[b], labels, weight, weights[b]), range(len(blocks)))
         )
-        return (labels * weight).sum(axis=2, dtype=float), (log_normaliser * weight).sum(axis=1, dtype=float), answers
+        label_sum, log_z = np.empty(prior.shape), np.empty(prior.shape[1])
+        kernels.labels.weighted_sums(labels.reshape(prior.size, -1), weight, label_sum.reshape(-1))
+        kernels.labels.weighted_sums(log_normaliser, weight, log_z)
+        return label_sum, log_z, answers
 
     label_sum, log_normaliser, answers = engine.sum(over_tile, data.parts)
     mixture = sum(block.log_mixture_sum(answers[b], weights[b], state.alpha[b]) for b, block in enumerate(data.blocks))

@@ -2,7 +2,10 @@
 
 import math
 
+import numpy as np
+
 from hicorex.kernels.compiled import jit
+from hicorex.kernels.structure import joint_labels, rows_at_a_time
 
 
 @jit
@@ -140,17 +143,36 @@ def add_linked(codes, offsets, alpha, table, out):
 
 
 @jit
-def add_expected(codes, columns, offsets, table, factors, labels, out):
-    """Add to out (J, T), for some columns (Q,) with a factor each, the mean over its labels (k, J, T) of a table.
+def add_explained(codes, columns, offsets, factors, table, labels, explained, unique):
+    """Add to explained (T,), and to unique (J, T) of each factor of a column, the mean over labels (k, J, T) of tables.
 
-    table (k, F), of which those of each column begin at offsets (Q,); codes (n, T) of all columns.
+    codes (n, T) of all columns; columns (Q,) with factors (d, Q); table (1 + d, k^d, F_Q), the first for explained,
+    of which that of each column begins at offsets (Q,).
     """
-    for q in range(columns.shape[0]):
-        j = factors[q]
-        for s in range(labels.shape[0]):
-            own = table[s, offsets[q] : offsets[q + 1]]
-            for row in range(codes.shape[1]):
-                out[j, row] += labels[s, j, row] * own[codes[columns[q], row]]
+    height = rows_at_a_time(table.shape[1])
+    for first in range(0, codes.shape[1], height):
+        rows = slice(first, min(first + height, codes.shape[1]))
+        weight = np.empty((table.shape[1], rows.stop - first))
+        mean = np.empty(rows.stop - first)
+        for q in range(columns.size):
+            joint_labels(labels, rows, factors[:, q], weight)
+            for which in range(table.shape[0]):
+                if which != 1 or factors.shape[0] > 1:  # without its one factor nothing is explained
+                    mean[:] = 0
+                    for s in range(table.shape[1]):
+                        _add_entries(
+                            codes[columns[q], rows], table[which, s, offsets[q] : offsets[q + 1]], weight[s], mean
+                        )
+                if which == 0:
+                    explained[rows] += mean
+                else:
+                    unique[factors[which - 1, q], rows] += mean
+
+
+@jit
+def _add_entries(codes, table, weight, out):
+    for row in range(codes.size):
+        out[row] += weight[row] * table[codes[row]]
 
 
 @jit

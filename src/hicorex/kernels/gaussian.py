@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import add_log, jit
+from hicorex.kernels.compiled import add_log, exp, jit
+from hicorex.kernels.structure import LARGEST_RATIO, joint_labels, rows_at_a_time
 
 # Pairs worked on at a time, so that they stay in the fastest cache.
 CHUNK = 1024
@@ -197,28 +198,84 @@ def _add_product(a, scale, b, out):
 
 
 @jit
-def add_expected(x, columns, log_weight, constant, linear, quadratic, factors, labels, present, out):
-    """Add to out (J, T), for columns (Q,) with a factor each, E log p(x | y) / p(x) over its labels (k, J, T).
+def add_explained(x, present, ratios, labels, explained, unique):
+    """Add E log p(x | y_S) / p(x) over labels (k, J, T) to explained (T,), and what that is less without each factor
+    to unique (J, T).
 
-    x (n, T) values; log_weight (k, Q) of the states; coefficients (k - 1, Q); present (Q, T), or (Q, 0) if all are.
+    x (n, T) values; present (Q, T), or (Q, 0) if all are; ratios as marginals.gaussian.Ratios.
     """
-    total = np.empty(x.shape[1], x.dtype)
-    mean = np.empty(x.shape[1], x.dtype)
-    for q in range(columns.shape[0]):
-        own, j = x[columns[q]], factors[q]
-        total[:] = log_weight[0, q]
-        mean[:] = 0
-        for s in range(constant.shape[0]):
-            _add_quadratic(own, log_weight[s + 1, q] + constant[s, q], linear[s, q], quadratic[s, q], total)
-            for row in range(own.shape[0]):
-                z = constant[s, q] + own[row] * (linear[s, q] + own[row] * quadratic[s, q])
-                mean[row] += labels[s + 1, j, row] * z
+    height = rows_at_a_time(ratios[2].shape[0])
+    for first in range(0, x.shape[1], height):
+        # Slices of the last axis alone are known to be contiguous, so that loops over them vectorise.
+        _explain_rows(x, present, ratios, labels, slice(first, min(first + height, x.shape[1])), explained, unique)
+
+
+@jit
+def _explain_rows(x, present, ratios, labels, rows, explained, unique):
+    columns, factors, log_weight, log_rest, level, mean, half_precision, share = ratios
+    n_states, n_rows, n_joint, depth = labels.shape[0], rows.stop - rows.start, mean.shape[0], factors.shape[0]
+    n_rest = n_joint // n_states
+    weight, log_p = np.empty((n_joint, n_rows), x.dtype), np.empty((n_joint, n_rows), x.dtype)
+    total, known, others = np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype)
+    # By the factor that is left out and the states of the others.
+    rest_weight = np.empty((depth, n_rest, n_rows), x.dtype)
+    rest_log_p = np.empty((depth, n_rest, n_rows), x.dtype)
+    nothing = x.dtype.type(0)
+    for q in range(columns.size):
+        joint_labels(labels, rows, factors[:, q], weight)
+        for s in range(n_joint):
+            _log_density(x[columns[q], rows], level[s, q], mean[s, q], half_precision[s, q], log_p[s])
+        for place in range(depth):
+            stride = n_states ** (depth - 1 - place)
+            for rest in range(n_rest):
+                first = rest // stride * stride * n_states + rest % stride
+                rest_weight[place, rest] = weight[first]
+                rest_log_p[place, rest] = log_p[first] + log_weight[first, q]
+                for s in range(first + stride, first + n_states * stride, stride):
+                    rest_weight[place, rest] += weight[s]
+                    _add_density_of(log_p[s], log_weight[s, q], rest_log_p[place, rest])
+        total[:] = rest_log_p[0, 0]
+        for rest in range(1, n_rest):
+            _add_density_of(rest_log_p[0, rest], nothing, total)
+        known[:] = 0
+        for s in range(n_joint):
+            _add_mean(weight[s], log_p[s], nothing, total, share, known)
         if present.shape[1]:
-            for row in range(own.shape[0]):
-                out[j, row] += (mean[row] - total[row]) * present[q, row]
-        else:
-            for row in range(own.shape[0]):
-                out[j, row] += mean[row] - total[row]
+            known *= present[q, rows]
+        explained[rows] += known
+        for place in range(depth):
+            others[:] = 0
+            for rest in range(n_rest if depth > 1 else 0):
+                own = rest_log_p[place, rest]
+                _add_mean(rest_weight[place, rest], own, log_rest[place, rest, q], total, share, others)
+            if present.shape[1]:
+                others *= present[q, rows]
+            unique[factors[place, q], rows] += known - others
+
+
+@jit
+def _log_density(x, level, mean, half_precision, out):
+    for row in range(x.size):
+        away = x[row] - mean
+        out[row] = level - half_precision * away * away
+
+
+@jit
+def _add_density_of(log_p, log_weight, total):
+    for row in range(log_p.size):
+        total[row] = add_log(total[row], log_p[row] + log_weight)
+
+
+@jit
+def _add_mean(weight, log_p, log_weight, total, share, out):
+    """Add the weighted log-ratio of a density to the total one; log_p has it times a weight."""
+    if share == 0:
+        for row in range(weight.size):
+            out[row] += weight[row] * (log_p[row] - log_weight - total[row])
+    else:
+        for row in range(weight.size):
+            log_ratio = log_p[row] - log_weight - total[row]
+            out[row] += weight[row] * (log_ratio + share * (exp(min(log_ratio, LARGEST_RATIO)) - np.float32(1)))
 
 
 @jit

@@ -6,6 +6,7 @@ The cells of a tile lie column after column: those of column i from ``starts[i]`
 import numpy as np
 
 from hicorex.kernels.compiled import jit
+from hicorex.kernels.structure import joint_labels
 
 
 @jit
@@ -200,24 +201,14 @@ def add_constants(factors, table, labels, explained, unique):
 
     table (1 + d, k^d, P): what goes to explained (T,), and to unique (J, T) of each factor of the tuple.
     """
-    n_states, _, n_rows = labels.shape
-    weight = np.empty(n_rows)
+    every = slice(0, labels.shape[2])
+    weight = np.empty((table.shape[1], labels.shape[2]))
     for p in range(factors.shape[1]):
+        joint_labels(labels, every, factors[:, p], weight)
         for joint in range(table.shape[1]):
-            weight[:] = 1
-            rest = joint
-            for place in range(factors.shape[0] - 1, -1, -1):
-                own = labels[rest % n_states, factors[place, p]]
-                rest //= n_states
-                for row in range(n_rows):
-                    weight[row] *= own[row]
-            for row in range(n_rows):
-                explained[row] += weight[row] * table[0, joint, p]
+            explained += weight[joint] * table[0, joint, p]
             for place in range(factors.shape[0]):
-                to = unique[factors[place, p]]
-                value = table[place + 1, joint, p]
-                for row in range(n_rows):
-                    to[row] += weight[row] * value
+                unique[factors[place, p]] += weight[joint] * table[place + 1, joint, p]
 
 
 @jit

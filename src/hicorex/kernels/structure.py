@@ -6,6 +6,35 @@ import numpy as np
 
 from hicorex.kernels.compiled import jit
 
+# Values of joint states worked on at a time, so that they stay in a fast cache.
+CHUNK = 2**15
+# Logarithm of a ratio beyond any that samples can have.
+LARGEST_RATIO = np.float32(30)
+
+
+@jit
+def rows_at_a_time(n_joint):
+    """How many samples are worked on at a time if each has so many joint states."""
+    return max(16, min(1024, CHUNK // n_joint))
+
+
+@jit
+def joint_labels(labels, rows, factors, out):
+    """The probability of each joint state of some factors (d,), the last of them fastest, into out (k^d, T).
+
+    labels (k, J, N), of which T rows count.
+    """
+    n_states = labels.shape[0]
+    for joint in range(out.shape[0]):
+        rest, own = joint, out[joint]
+        for place in range(factors.size - 1, -1, -1):
+            label = labels[rest % n_states, factors[place], rows]
+            rest //= n_states
+            if place == factors.size - 1:
+                own[:] = label
+            else:
+                own *= label
+
 
 @jit
 def joint_moments(x, columns, weight, labels, links, out):

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from hicorex.archive import storable
+from hicorex.kernels.structure import LARGEST_RATIO
 
 # Every state's marginal is estimated as if it had seen one more sample of the column's own marginal.
 PRIOR_SAMPLES = 1.0
-# Logarithm of a ratio beyond any that samples can have.
-LARGEST_RATIO = 30.0
 
 
 class Block(ABC):
@@ -156,19 +155,20 @@ class Block(ABC):
         """The joint sums of those linked columns (Q,) for which own (Q,) holds."""
 
     @abstractmethod
-    def parameters_of(self, joint: "Joint", own: np.ndarray) -> Any:
-        """The parameters of those columns of a joint for which own (Q,) holds."""
+    def ratios(self, joint: "Joint", n_states: int, share: float) -> Any:
+        """log p(x_i | y_S) / p(x_i) of the columns of a joint, in the form that add_explained takes.
+
+        ``share`` as in ``unbiased``.
+        """
 
     @abstractmethod
-    def log_ratio(self, tile: Any, joint: "Joint") -> np.ndarray:
-        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
+    def add_explained(
+        self, tile: Any, ratios: Any, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray
+    ) -> None:
+        """Add the mean of log p(x_i | y_S) / p(x_i) over labels (k, J, T) to explained (T,), nothing where missing.
 
-    def expected_log_ratio(self, tile: Any, joint: "Joint", labels: np.ndarray, share: float) -> np.ndarray | None:
-        """For columns with one factor, the mean of log_ratio over its labels (k, J, T), summed by factor, (J, T).
-
-        ``share`` as in ``unbiased``. None if there is no quicker way than by log_ratio.
+        What that would be less without each factor goes to unique (J, T).
         """
-        return None
 
     @abstractmethod
     def own_scores(self, tile: Any, weights: Any, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:

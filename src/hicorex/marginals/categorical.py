@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
@@ -34,6 +34,19 @@ class Weights(NamedTuple):
     questions: Questions
     columns: np.ndarray
     links: np.ndarray | None
+
+
+class Ratios(NamedTuple):
+    """Of some columns (Q,) with factors (d, Q): tables (1 + d, k^d, F_Q) by joint state and category.
+
+    The first has log p(v | y_S) / p(v), the others what that is less without each factor; those of a column begin at
+    offsets (Q,).
+    """
+
+    columns: np.ndarray
+    offsets: np.ndarray
+    factors: np.ndarray
+    tables: np.ndarray
 
 
 class Tile:
@@ -221,11 +234,6 @@ class Categorical(Block):
         """The joint sums of some of the linked columns."""
         return joint[own if self.binary else np.repeat(own, self.sizes[columns] + 1)]
 
-    def parameters_of(self, joint: Joint, own: np.ndarray) -> Parameters:
-        """The parameters of some of the columns of a joint."""
-        entries = np.repeat(own, self.sizes[joint.columns] + 1)
-        return Parameters(*(array[:, entries] for array in joint.parameters))
-
     def joint_parameters(
         self, joint: np.ndarray, columns: np.ndarray, prior_samples: float
     ) -> tuple[np.ndarray, Parameters]:
@@ -253,26 +261,27 @@ class Categorical(Block):
         kernels.categorical.information(weight, *parameters, self.is_category[entries], offsets, information)
         return (before * information).sum(axis=0)
 
-    def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
-        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
-        _, offsets = self._entries(joint.columns)
-        table, _ = self.log_ratio_table(joint)
-        return table[:, offsets[:-1, None] + tile.codes[joint.columns]]
-
-    def expected_log_ratio(self, tile: Tile, joint: Joint, labels: np.ndarray, share: float) -> np.ndarray:
-        """For columns with one factor, the mean of log_ratio over its labels (k, J, T), summed by factor, (J, T)."""
-        _, offsets = self._entries(joint.columns)
-        table = unbiased(self.log_ratio_table(joint)[0].astype(float), share)
-        expected = np.zeros(labels.shape[1:])
-        kernels.categorical.add_expected(tile.codes, joint.columns, offsets, table, joint.factors[0], labels, expected)
-        return expected
-
-    def log_ratio_table(self, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-        """log p(v | y_S) / p(v) of each category of the columns of a joint, (states, F_Q), and whose it is, (F_Q,)."""
-        entries, _ = self._entries(joint.columns)
-        own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
+    def ratios(self, joint: Joint, n_states: int, share: float) -> Ratios:
+        """log p(x_i | y_S) / p(x_i) of the columns of a joint, in the form that add_explained takes."""
+        entries, offsets = self._entries(joint.columns)
+        own = np.repeat(np.arange(joint.columns.size), np.diff(offsets))
         mixture = np.log((joint.probability[:, own] * joint.parameters.p).sum(axis=0))
-        return (joint.parameters.log_p - mixture) * self.is_category[entries], own
+        log_ratio = (joint.parameters.log_p - mixture) * self.is_category[entries]
+        known = unbiased(log_ratio, share)
+        tables, states = [known], (n_states,) * len(joint.factors)
+        for place in range(len(states)):
+            lost = known
+            if len(states) > 1:
+                without = _log_ratio_without(joint.probability[:, own], place, log_ratio, states)
+                lost = known - np.repeat(unbiased(without, share), n_states, axis=place).reshape(known.shape)
+            tables.append(lost)
+        return Ratios(joint.columns, offsets, np.ascontiguousarray(joint.factors), np.stack(tables).astype(float))
+
+    def add_explained(
+        self, tile: Any, ratios: Ratios, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray
+    ) -> None:
+        """Add the mean of log p(x_i | y_S) / p(x_i) over labels (k, J, T) to explained (T,), nothing where missing."""
+        kernels.categorical.add_explained(tile.codes, *ratios, labels, explained, unique)
 
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
@@ -352,6 +361,20 @@ class Categorical(Block):
         joint = np.zeros((entries.size, n_joint), self.dtype)
         kernels.structure.joint_counts(tile.codes, columns, offsets, weight, labels, links, joint)
         return joint
+
+
+def _log_ratio_without(
+    probability: np.ndarray, place: int, log_ratio: np.ndarray, states: tuple[int, ...]
+) -> np.ndarray:
+    """Log-ratios (prod(states), ...) if one of the factors, by its place, is left out: (*states, ...), 1 for its."""
+    shape = (*states, *log_ratio.shape[1:])
+    probability = probability.reshape(*states, *probability.shape[1:])
+    rest = probability.sum(axis=place, keepdims=True)
+    # Joint states that never occur have no weight either.
+    given = np.where(rest > 0, probability / np.where(rest > 0, rest, 1), 1 / states[place])
+    log_ratio = np.where(given > 0, log_ratio.reshape(shape), -np.inf)
+    largest = log_ratio.max(axis=place, keepdims=True)
+    return largest + np.log((given * np.exp(log_ratio - largest)).sum(axis=place, keepdims=True))
 
 
 def _chi_square(count: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -50,6 +50,21 @@ class Weights(NamedTuple):
     links: np.ndarray | None
 
 
+class Ratios(NamedTuple):
+    """Of some columns (Q,) with factors (d, Q): log_weight (k^d, Q) of their joint states and log_rest (d, k^(d-1), Q)
+    of those without one factor; log p(x | s) = level - half_precision (x - mean)^2, (k^d, Q); ``share`` as in unbiased.
+    """
+
+    columns: np.ndarray
+    factors: np.ndarray
+    log_weight: np.ndarray
+    log_rest: np.ndarray
+    level: np.ndarray
+    mean: np.ndarray
+    half_precision: np.ndarray
+    share: Any
+
+
 class Tile:
     """Some samples of a block: x (n, T), and which are observed in columns with gaps, (n_gaps, T)."""
 
@@ -242,10 +257,6 @@ class Gaussian(Block):
         """The joint sums of some of the linked columns."""
         return joint[own]
 
-    def parameters_of(self, joint: Joint, own: np.ndarray) -> Parameters:
-        """The parameters of some of the columns of a joint."""
-        return Parameters(*(array[:, own] for array in joint.parameters))
-
     def joint_parameters(
         self, joint: np.ndarray, columns: np.ndarray, prior_samples: float
     ) -> tuple[np.ndarray, Parameters]:
@@ -264,45 +275,23 @@ class Gaussian(Block):
         information = mixture_information(weight, mean, variance, self.dtype)
         return (before * information.reshape(before.shape)).sum(axis=0)
 
-    def log_ratio(self, tile: Tile, joint: Joint) -> np.ndarray:
-        """log p(x_i | y_S) / p(x_i) of each sample for the columns of a joint, (states, Q, T); 0 where missing."""
-        x = tile.x[joint.columns]
-        mean, variance, log_variance = (array[:, :, None].astype(x.dtype) for array in joint.parameters)
-        log_p = (x - mean) ** 2
-        log_p /= variance
-        log_p += log_variance
-        log_p *= -0.5
-        probability = joint.probability[:, :, None].astype(x.dtype)
-        # A state that never occurs must not dwarf the others.
-        largest = (log_p if probability.all() else np.where(probability > 0, log_p, -np.inf)).max(axis=0)
-        density = np.exp(np.minimum(log_p - largest, 0))
-        density *= probability
-        log_p -= largest + np.log(density.sum(axis=0))
-        return log_p * self._observed_cells(tile)[joint.columns] if self.gaps.size else log_p
+    def ratios(self, joint: Joint, n_states: int, share: float) -> Ratios:
+        """log p(x_i | y_S) / p(x_i) of the columns of a joint, in the form that add_explained takes."""
+        n_columns = joint.columns.size
+        states = joint.probability.reshape(*[n_states] * len(joint.factors), n_columns)
+        rest = np.stack([states.sum(axis=place).reshape(-1, n_columns) for place in range(len(joint.factors))])
+        mean, variance, log_variance = joint.parameters
+        numbers = _log(joint.probability), _log(rest), -0.5 * log_variance, mean, 0.5 / variance, np.float64(share)
+        return Ratios(joint.columns, joint.factors, *(number.astype(self.dtype) for number in numbers))
 
-    def expected_log_ratio(self, tile: Tile, joint: Joint, labels: np.ndarray, share: float) -> np.ndarray | None:
-        """For columns with one factor, the mean of log_ratio over its labels (k, J, T), summed by factor, (J, T)."""
-        if share:
-            return None
-        parameters = Parameters(*(array[:, None].astype(self.dtype) for array in joint.parameters))
-        coefficients = [array[:, 0] for array in self.log_odds(parameters)]
-        # A state that never occurs must not dwarf the others.
-        log_weight = np.where(joint.probability > 0, np.log(np.maximum(joint.probability, 1e-300)), -1e30)
-        present = (
-            self._observed_cells(tile)[joint.columns] if self.gaps.size else np.empty((joint.columns.size, 0), bool)
-        )
-        expected = np.zeros(labels.shape[1:])
-        kernels.gaussian.add_expected(
-            tile.x,
-            joint.columns,
-            log_weight.astype(self.dtype),
-            *coefficients,
-            joint.factors[0],
-            labels,
-            present,
-            expected,
-        )
-        return expected
+    def add_explained(
+        self, tile: Tile, ratios: Ratios, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray
+    ) -> None:
+        """Add the mean of log p(x_i | y_S) / p(x_i) over labels (k, J, T) to explained (T,), nothing where missing."""
+        present = np.empty((ratios.columns.size, 0), bool)
+        if self.gaps.size:
+            present = self._observed_cells(tile)[ratios.columns]
+        kernels.gaussian.add_explained(tile.x, present, tuple(ratios), labels.astype(self.dtype), explained, unique)
 
     def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
@@ -371,6 +360,11 @@ def smoothed(count: np.ndarray, x: np.ndarray, xx: np.ndarray, prior_samples: fl
     variance = (xx + prior_samples) / size - mean * mean
     variance = np.maximum(variance, VARIANCE_FLOOR)
     return Parameters(mean, variance, np.log(variance))
+
+
+def _log(probability: np.ndarray) -> np.ndarray:
+    """Logarithms, so low of 0 that a state which never occurs does not dwarf the others, but finite."""
+    return np.where(probability > 0, np.log(np.maximum(probability, 1e-300)), -1e30)
 
 
 def variance_test(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> np.ndarray:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, vstack
 
 from hicorex import kernels
-from hicorex.marginals.base import Answers, Joint, Questions
-from hicorex.marginals.categorical import Categorical, Parameters, Weights
+from hicorex.marginals.base import Answers, Questions
+from hicorex.marginals.categorical import Categorical, Parameters, Ratios, Weights
 
 # Columns that are made dense at a time, where nothing better is known.
 SLICE = 256
@@ -193,28 +193,19 @@ class SparseCategorical(Categorical):
         return table
 
     def add_explained(
-        self, tile: Any, joint: Joint, labels: np.ndarray, tables: np.ndarray, unique: np.ndarray
-    ) -> np.ndarray:
-        """The sum over the columns of a joint of the mean over labels (k, J, T) of a table, (T,).
-
-        tables (1 + d, k^d, F_Q), by joint state and category: the first is the one, the others, one for each factor
-        of a column, go to unique (J, T), in place.
-        """
-        _, offsets = self._entries(joint.columns)
-        zeros = tables[:, :, offsets[:-1] + self.zero[joint.columns]]
-        own = np.repeat(np.arange(joint.columns.size), self.sizes[joint.columns] + 1)
-        tuples, tuple_of = _distinct(joint.factors)
+        self, tile: Any, ratios: Ratios, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray
+    ) -> None:
+        """Add the mean of log p(x_i | y_S) / p(x_i) over labels (k, J, T) to explained (T,), nothing where missing."""
+        columns, offsets, factors, tables = ratios
+        zeros = tables[:, :, offsets[:-1] + self.zero[columns]]
+        own = np.repeat(np.arange(columns.size), np.diff(offsets))
+        tuples, tuple_of = _distinct(factors)
         constants = np.zeros((tuples.shape[1], *tables.shape[:2]))
         np.add.at(constants, tuple_of, zeros.transpose(2, 0, 1))
         constants = np.ascontiguousarray(constants.transpose(1, 2, 0))
-        explained = np.zeros(labels.shape[2])
         kernels.sparse.add_constants(tuples, constants, labels, explained, unique)
-        factors = np.ascontiguousarray(joint.factors)
         differences = tables - zeros[:, :, own]
-        kernels.sparse.add_cells(
-            *tile.cells, joint.columns, offsets[:-1], factors, differences, labels, explained, unique
-        )
-        return explained
+        kernels.sparse.add_cells(*tile.cells, columns, offsets[:-1], factors, differences, labels, explained, unique)
 
     def _by_cell(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A table (C, F) as the sum of what zeros have, (C,), and how much more cells have than these, (C, P)."""

@@ -1,0 +1,63 @@
+"""Loops over the labels of samples."""
+
+import numpy as np
+
+from hicorex.kernels.compiled import add_log, exp, jit, log1p
+
+
+@jit
+def probabilities(scores, log_prior, labels, log_normaliser):
+    """Labels p(y_j | x) (k, J, T) and their log normaliser (J, T) from scores (k - 1, J, T) and log p(y_j) (k, J)."""
+    n_states, n_factors, n_rows = labels.shape
+    total = np.empty(n_rows, labels.dtype)
+    for j in range(n_factors):
+        if n_states == 2:
+            _of_two(scores[0, j], log_prior[0, j], log_prior[1, j], labels[0, j], labels[1, j], log_normaliser[j])
+            continue
+        labels[0, j] = log_prior[0, j]
+        log_normaliser[j] = log_prior[0, j]
+        for s in range(1, n_states):
+            _add_state(scores[s - 1, j], log_prior[s, j], labels[s, j], log_normaliser[j])
+        total[:] = 0
+        for s in range(n_states):
+            _exponentiate(labels[s, j], log_normaliser[j], total)
+        for s in range(n_states):
+            labels[s, j] /= total
+
+
+@jit
+def _of_two(score, log_first, log_second, first, second, log_normaliser):
+    one = np.float32(1)
+    for row in range(score.size):
+        odds = score[row] + (log_second - log_first)
+        ratio = exp(-abs(odds))
+        more = one / (one + ratio)
+        less = ratio * more
+        first[row] = less if odds > 0 else more
+        second[row] = more if odds > 0 else less
+        log_normaliser[row] = log_first + max(odds, np.float32(0)) + log1p(ratio)
+
+
+@jit
+def _add_state(score, log_prior, logit, log_normaliser):
+    for row in range(score.size):
+        logit[row] = score[row] + log_prior
+        log_normaliser[row] = add_log(log_normaliser[row], logit[row])
+
+
+@jit
+def _exponentiate(logit, log_normaliser, total):
+    for row in range(logit.size):
+        logit[row] = exp(logit[row] - log_normaliser[row])
+        total[row] += logit[row]
+
+
+@jit
+def weighted_sums(values, weight, out):
+    """The sums of values (C, T) with weights (T,), in double precision, into out (C,)."""
+    for c in range(values.shape[0]):
+        own = values[c]
+        total = 0.0
+        for row in range(weight.size):
+            total += np.float64(own[row]) * np.float64(weight[row])
+        out[c] = total
