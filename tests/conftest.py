@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from hicorex import cli
+from hicorex.cli.ending import Settings
 from hicorex.datasets import make_latent_tree
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -51,7 +52,7 @@ def run(tmp_path, monkeypatch, capsys):
     def give(*words, stdin=b""):
         monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
-        monkeypatch.setattr(cli._Settings, "debug", False)
+        monkeypatch.setattr(Settings, "debug", False)
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
             cli.main()

@@ -16,8 +16,8 @@ from pyarrow import feather, parquet
 
 import hicorex
 from hicorex import folder, large
+from hicorex.cli.options import memory_size
 from hicorex.folder import LARGE_NAMES, NAMES
-from hicorex.options import memory_size
 from hicorex.sources import source_of
 from hicorex.table import Reading, read_table, stream_table, streamed
 

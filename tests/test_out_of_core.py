@@ -202,7 +202,7 @@ def test_files_that_change_while_they_are_read(harm, mixed, tmp_path, monkeypatc
             file.write_bytes(kept[: len(kept) // 2] if harm == "broken" else kept + b" ")
         return schema
 
-    monkeypatch.setattr("hicorex.intake.InMemory.learn", meddle)
+    monkeypatch.setattr("hicorex.intake.Intake.learn", meddle)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(HicorexError, match=r"part1\.parquet (has changed|is no longer there)"):
         Corex(3, **SETTINGS).fit(folder, checkpoint=tmp_path / "fit")

@@ -63,7 +63,6 @@ ORDER = [
     "datasets",
     "demo",
     "display",
-    "options",
     "cli",
     "__main__",
 ]

@@ -18,9 +18,11 @@ from numpy.testing import assert_array_equal
 from pyarrow import feather, fs, ipc
 from pyarrow import parquet as pq
 
-import hicorex.sources
+import hicorex.sources.arrays
 from hicorex import HicorexError
 from hicorex.sources import source_of
+from hicorex.sources.datasets import Fragment
+from hicorex.sources.formats import Feather
 
 FOLDER = Path("/proc/self/fd")
 
@@ -480,7 +482,7 @@ def test_file_that_is_truncated_is_noticed(tmp_path, write):
 def test_change_in_the_middle_of_a_read_is_noticed(tmp_path, monkeypatch):
     table = source_of(as_parquet(make_table(), tmp_path / "a.parquet"))
     array = source_of(as_array(None, tmp_path / "a"))
-    decode, fill = pq.ParquetFile.read_row_group, hicorex.sources._fill
+    decode, fill = pq.ParquetFile.read_row_group, hicorex.sources.arrays._fill
 
     def late_decode(file, at):
         os.utime(tmp_path / "a.parquet", (at + 1, at + 1))
@@ -491,7 +493,7 @@ def test_change_in_the_middle_of_a_read_is_noticed(tmp_path, monkeypatch):
         os.truncate(tmp_path / "a.npy", 100)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", late_decode)
-    monkeypatch.setattr(hicorex.sources, "_fill", late_fill)
+    monkeypatch.setattr(hicorex.sources.arrays, "_fill", late_fill)
     for source, name in ((table, "a.parquet"), (array, "a.npy")):
         with pytest.raises(HicorexError, match=rf"{name} has changed since the fit began"):
             source.read(0, 500)
@@ -550,7 +552,7 @@ def test_errors_of_the_disk_name_the_file(tmp_path, monkeypatch):
         source_of(as_array(None, tmp_path / "a")),
         source_of(as_parquet(make_table(), tmp_path / "a.parquet")),
     )
-    monkeypatch.setattr(hicorex.sources, "_fill", fail)
+    monkeypatch.setattr(hicorex.sources.arrays, "_fill", fail)
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", fail)
     for source, name in ((array, "a.npy"), (table, "a.parquet")):
         with pytest.raises(HicorexError, match=rf"{name} cannot be read: Input/output error; make or fetch"):
@@ -558,7 +560,7 @@ def test_errors_of_the_disk_name_the_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert table.read(0, 10).equals(make_table().slice(0, 10))
     os.truncate(tmp_path / "a.npy", 500)
-    monkeypatch.setattr(hicorex.sources, "_check_stamp", lambda *given: None)
+    monkeypatch.setattr(hicorex.sources.arrays, "check_stamp", lambda *given: None)
     with pytest.raises(HicorexError, match=r"a\.npy cannot be read: it ends too early"):
         array.read(0, 1000)
 
@@ -673,7 +675,7 @@ def test_file_of_somebody_else_is_not_closed(tmp_path):
 def decoded(monkeypatch):
     """Which row groups are decoded, in their order."""
     found = []
-    group, subset, batch = pq.ParquetFile.read_row_group, hicorex.sources._Fragment.open, hicorex.sources._Feather.open
+    group, subset, batch = pq.ParquetFile.read_row_group, Fragment.open, Feather.open
 
     def counted(opening):
         def open_counted(part):
@@ -683,8 +685,8 @@ def decoded(monkeypatch):
         return open_counted
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", lambda file, at: (found.append(at), group(file, at))[1])
-    monkeypatch.setattr(hicorex.sources._Fragment, "open", counted(subset))
-    monkeypatch.setattr(hicorex.sources._Feather, "open", counted(batch))
+    monkeypatch.setattr(Fragment, "open", counted(subset))
+    monkeypatch.setattr(Feather, "open", counted(batch))
     return found
 
 

@@ -18,7 +18,7 @@ from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
 from hicorex.evidence import Rung, gather, marginal_surprisals
 from hicorex.explainer import Explainer
-from hicorex.intake import InMemory, OnCluster, put_together, take_in, weighted
+from hicorex.intake import Intake, OnCluster, put_together, take_in, weighted
 from hicorex.layer import (
     State,
     add_scores,
@@ -205,7 +205,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             table, weight = weighted(take_in(X), sample_weight)
             with table.engine(self.n_jobs) as engine:
                 self._fit(table, weight, engine, notes.within("layer1"), self._progress())
-            self._remember(X, sample_weight)
+            self._remember(X, table, weight)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -232,10 +232,10 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         with table.engine(self.n_jobs) as engine:
             rung, data = self._learn_more(table, weight, engine, self._progress())
             self._conclude(gather(data, [rung], engine, name=table.name))
-        self._remember(X, sample_weight)
+        self._remember(X, table, weight)
         return self
 
-    def _begin_stream(self, table: InMemory, weight: np.ndarray | None, engine: Any) -> tuple[Rung, Data]:
+    def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Any) -> tuple[Rung, Data]:
         """Get ready for further batches after a fit to the first, or to others; return as ``_learn_more``."""
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data = table.encode_open(self._schema, weight, engine)
@@ -244,7 +244,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         return Rung(view(self._state, self._links, data, engine)), data
 
     def _learn_more(
-        self, table: InMemory, weight: np.ndarray | None, engine: Any, progress: Progress
+        self, table: Intake, weight: np.ndarray | None, engine: Any, progress: Progress
     ) -> tuple[Rung, Data]:
         """One more batch; return how the layer looks at it, and its samples."""
         if not hasattr(self, "_stream"):
@@ -265,7 +265,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         return Rung(seen), data
 
     def _fit(
-        self, table: InMemory, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress
+        self, table: Intake, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress
     ) -> tuple[Data, View]:
         """Learn the factors; return the samples as they were read, and how the layer looks at them."""
         validate_data(self, table.head, skip_check_array=True)

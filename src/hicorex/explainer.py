@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from hicorex.archive import write_archive
 from hicorex.bounds import Bounds, bounds_of
@@ -20,7 +20,7 @@ from hicorex.evidence import Evidence, Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.graph import names_of
-from hicorex.intake import take_in
+from hicorex.intake import Intake, take_in
 from hicorex.layer import run_pass, used_only
 from hicorex.permutation import Significance, compare_with_chance
 from hicorex.progress import Lines, Progress
@@ -148,14 +148,14 @@ class Explainer(TransformerMixin, BaseEstimator):
             raise HicorexError(f"X is {X}; give the samples of the fit, or write n_permutations={X}.")
         if not isinstance(n_permutations, Integral) or isinstance(n_permutations, bool) or n_permutations < 1:
             raise HicorexError(f"n_permutations is {n_permutations!r}; give a whole number, 1 or more.")
-        samples, weight = self._samples(X)
+        table, weight = self._samples(X)
         if weight is not None and np.ptp(weight) > 0:
             raise HicorexError("Samples of different weights cannot be shuffled; fit without sample_weight.")
         rows = []
         entropy = self._seed().entropy
         for k, layer in enumerate(self._stack, start=1):
             with LocalEngine(self.n_jobs) as engine:
-                data = layer._encode(samples, engine, weight, dtype=None)
+                data = layer._encode(table, engine, weight, dtype=None)
                 again = used_only(run_pass(layer._state, data, engine).log_z)
                 if data.n_samples != layer.bounds_.n_samples or not np.allclose(again, layer.tcs_, 1e-3, 1e-3):
                     raise HicorexError(
@@ -172,7 +172,7 @@ class Explainer(TransformerMixin, BaseEstimator):
                     seed=np.random.SeedSequence(entropy, spawn_key=(k,)),
                     **layer._settings(),
                 )
-            samples = layer._label(samples)
+            table = take_in(layer._label(table), least_samples=1)
         return Significance(rows)
 
     def save(self, path: Any) -> None:
@@ -251,8 +251,9 @@ class Explainer(TransformerMixin, BaseEstimator):
         """What the layers say about new samples, so many of them counting."""
         stack = self._stack
         rungs: list[Rung] = []
-        with take_in(X, least_samples=1).engine(self.n_jobs) as engine:
-            first = data = stack[0]._encode(X, engine, weight)
+        table = take_in(X, least_samples=1)
+        with table.engine(self.n_jobs) as engine:
+            first = data = stack[0]._encode(table, engine, weight)
             for layer, above in zip_longest(stack, stack[1:]):
                 feeding = None if above is None else layer._view(data, engine, hard=True)
                 read = layer._schema.encode_labels if rungs else None
@@ -270,16 +271,16 @@ class Explainer(TransformerMixin, BaseEstimator):
     def _column_name(self, i: int) -> str:
         return repr(str(self.feature_names_in_[i])) if hasattr(self, "feature_names_in_") else str(i)
 
-    def _cross_fit(self, X: Any, weight: np.ndarray | None, cv: Any) -> Bounds:
+    def _cross_fit(self, table: Intake, weight: np.ndarray | None, cv: Any) -> Bounds:
         """Bounds from models of the same size, each fitted without the samples it is evaluated on."""
         parts = []
-        for training, held_out in splits(cv, _num_samples(X)):
+        for training, held_out in splits(cv, table.shape[0]):
             model = clone(self).set_params(**self._sized())
             own, other = (None, None) if weight is None else (weight[training], weight[held_out])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # this model's own fit has said what there is to say
-                model.fit(rows_of(X, training), sample_weight=own)
-                parts.append(model._evidence(rows_of(X, held_out), self.bounds_.depth, other))
+                model.fit(rows_of(table.head, training), sample_weight=own)
+                parts.append(model._evidence(rows_of(table.head, held_out), self.bounds_.depth, other))
         return bounds_of(parts, cross_fitted=True)
 
     def _conclude(self, evidence: Evidence) -> None:
@@ -288,23 +289,20 @@ class Explainer(TransformerMixin, BaseEstimator):
         log_z = np.concatenate([facts.log_z for facts in evidence.soft])
         self._usual = evidence.usual_score(), (log_z, np.concatenate([facts.log_z_spread for facts in evidence.soft]))
 
-    def _remember(self, X: Any, sample_weight: Any) -> None:
-        """Keep a reference to the samples of the fit, which files do not get."""
+    def _remember(self, X: Any, table: Intake, weight: np.ndarray | None) -> None:
+        """Keep a reference to the samples of the fit, those with a weight, which files do not get."""
         self.__dict__.pop("_reading", None)  # of another file
-        self._training: tuple[Any, np.ndarray | None] = (X, None)
-        if sample_weight is not None and take_in(X).here:
-            weight = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(X))
-            used = weight > 0
-            self._training = (X if used.all() else rows_of(X, np.flatnonzero(used)), weight[used])
+        self._training = (table.head, weight) if table.here and weight is not None else (X, None)
 
-    def _samples(self, X: Any) -> tuple[Any, np.ndarray | None]:
+    def _samples(self, X: Any) -> tuple[Intake, np.ndarray | None]:
         """Samples in memory to fit again, and their weights."""
         if X is None and getattr(self, "_training", None) is None:
             raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
-        samples = self._training if X is None else (X, None)
-        if not take_in(samples[0]).here:
+        samples, weight = self._training if X is None else (X, None)
+        table = take_in(samples)
+        if not table.here:
             raise HicorexError("This needs samples in memory; read some of the table's rows, and pass them as X.")
-        return samples
+        return table, weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -18,7 +18,7 @@ from hicorex.data import Data
 from hicorex.evidence import Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
-from hicorex.intake import InMemory, take_in, weighted
+from hicorex.intake import Intake, take_in, weighted
 from hicorex.progress import Progress
 
 # Parameters that mean the same in every layer.
@@ -125,7 +125,7 @@ class HierarchicalCorex(Explainer):
             table, weight = weighted(take_in(X), sample_weight)
             with table.engine(self.n_jobs) as engine:
                 self._fit(table, weight, engine, notes, self._progress())
-            self._remember(X, sample_weight)
+            self._remember(X, table, weight)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -141,21 +141,22 @@ class HierarchicalCorex(Explainer):
             validate_data(self, table.head, reset=False, skip_check_array=True)
             rungs: list[Rung] = []
             read: list[Data] = []
+            below = table
             for k, layer in enumerate(self.layers_):
-                rung, data = layer._learn_more(table, weight, engine, Progress())
+                rung, data = layer._learn_more(below, weight, engine, Progress())
                 read.append(data)
                 above = k + 1 < len(self.layers_)
                 feeding = layer._feed(data, engine) if above else None
                 rungs.append(rung._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
                 if above:
-                    table = take_in(layer._label_table(data, engine))
+                    below = take_in(layer._label_table(data, engine))
             self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
             self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
             self._conclude(gather(read[0], rungs, engine, name=self._column_name))
-        self._remember(X, sample_weight)
+        self._remember(X, table, weight)
         return self
 
-    def _fit(self, table: InMemory, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress) -> None:
+    def _fit(self, table: Intake, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()
         validate_data(self, table.head, skip_check_array=True)
         rng = None if self.random_state is None else check_random_state(self.random_state)
@@ -238,6 +239,7 @@ class HierarchicalCorex(Explainer):
         check_is_fitted(self)
         if layer is not None and layer not in range(1, len(self.layers_) + 1):
             raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(self.layers_)}.")
+        X = take_in(X, least_samples=1)
         results = []
         for k, own in enumerate(self.layers_, start=1):
             if layer in (None, k):

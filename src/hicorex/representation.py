@@ -14,7 +14,7 @@ from hicorex.evidence import Evidence, Rung, gather, marginal_surprisals
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.information import frequencies
-from hicorex.intake import InMemory, take_in
+from hicorex.intake import Intake, take_in
 from hicorex.layer import State, run_pass, update
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import Questions
@@ -82,7 +82,7 @@ def representation_bounds(
 
 
 def _gather(
-    table: InMemory, data: Data, seen: View, labels: np.ndarray, engine, surprisals: list | None = None
+    table: Intake, data: Data, seen: View, labels: np.ndarray, engine, surprisals: list | None = None
 ) -> Evidence:
     evidence = gather(data, [Rung(seen)], engine, surprisals, name=table.name)
     # The labels are not the state's own, so that its log Z says nothing about them.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hicorex.cli.ending import Settings
 from hicorex.exceptions import HicorexError
 
 # What hicorex takes before it has read anything, and a little.
@@ -58,6 +59,13 @@ Memory = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
+
+
+def _set_debug(value: bool) -> None:
+    Settings.debug = Settings.debug or value
+
+
+Debug = Annotated[bool, typer.Option("--debug", callback=_set_debug, help="Show where in the program an error arose.")]
 
 
 def whole_numbers(text: str, option: str, remedy: str) -> tuple[int, ...]:

@@ -1,0 +1,82 @@
+"""The program: its commands, and how it is run."""
+
+import os
+import signal
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+import hicorex
+from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, one_line, tell, terminate
+from hicorex.cli.fit import fit
+from hicorex.cli.model import describe, report, score, transform
+from hicorex.cli.options import Debug
+
+app = typer.Typer(
+    help="Find the hidden factors that explain why the columns of a table depend on each other.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _about(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Find the hidden factors that explain why the columns of a table depend on each other."""
+    if version:
+        print(hicorex.__version__)
+        raise typer.Exit
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("demo-output"),
+    debug: Debug = False,
+) -> None:
+    """Show what hicorex does, on synthetic and real data.
+
+    Tables, results and a comparison with the truth where it is known.
+
+    Example:
+
+    $ hicorex demo --out demo-results
+    """
+    from hicorex.demo import main as run
+
+    run(out)
+
+
+for command in (fit, transform, score, report, describe, demo):
+    app.command()(command)
+
+
+def main() -> NoReturn:
+    """Run a command; whatever goes wrong is one line on standard error and an exit code."""
+    warnings.showwarning = lambda message, *_, **__: print(f"hicorex: {one_line(message)}", file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names may have signs that a terminal does not know
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
+        if code == INTERRUPTED:
+            raise Stopped("stopped.")
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except Stopped as stop:
+        print(f"hicorex: {stop}", file=sys.stderr, flush=True)
+        os._exit(Settings.stop_code)  # threads that still work would keep the interpreter from ending
+    except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
+            os._exit(Settings.stop_code)
+        if Settings.debug:
+            raise
+        code = tell(error)
+    sys.exit(code)

@@ -1,0 +1,85 @@
+"""Which source X stands for; pyarrow is imported only where it is needed."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from hicorex.exceptions import HicorexError
+from hicorex.sources.arrays import array_file, mapped
+from hicorex.sources.base import Source
+from hicorex.sources.integrity import broken, not_opened, whole
+
+ENDINGS = (".parquet", ".parq", ".pq")
+KNOWN = (*ENDINGS, ".npy", ".feather", ".arrow", ".ipc")
+
+
+def source_of(X: Any) -> Source | None:
+    """The source that X stands for, None if X is a table in memory.
+
+    Parameters
+    ----------
+    X : path, memory-mapped array, ``pyarrow.dataset.Dataset``, ``pyarrow.parquet.ParquetFile`` or anything else
+        A path is that of a .npy, Parquet, Feather or Arrow file, or of a folder of Parquet files. An array that is
+        mapped with copy on write, ``mmap_mode="c"``, counts as one in memory, since it may differ from its file.
+    """
+    if isinstance(X, np.memmap):
+        return mapped(X)
+    if isinstance(X, str | os.PathLike):
+        return _opened(os.path.abspath(os.fsdecode(X)))
+    if type(X).__module__.split(".")[0] != "pyarrow":
+        return None
+    from pyarrow import dataset, parquet
+
+    from hicorex.sources.datasets import dataset_source
+    from hicorex.sources.formats import Handle
+    from hicorex.sources.tables import TableSource
+
+    if isinstance(X, parquet.ParquetFile):
+        return TableSource([whole("The Parquet file", Handle, X)], "The Parquet file")
+    return dataset_source(X) if isinstance(X, dataset.Dataset) else None
+
+
+def _opened(path: str) -> Source:
+    try:
+        if os.path.isdir(path):
+            return _folder(path)
+        with open(path, "rb", buffering=0) as file:
+            start = file.read(6)
+    except OSError as error:
+        raise not_opened(path, error) from None
+    if not start:
+        raise HicorexError(f"{path} is empty; make or fetch it again.")
+    if start == b"\x93NUMPY":
+        return whole(path, array_file, path)
+    from hicorex.sources.formats import Feather, Parquet
+    from hicorex.sources.tables import TableSource
+
+    if start[:4] == b"PAR1":
+        return TableSource([whole(path, Parquet, path)], path)
+    if start == b"ARROW1":
+        return TableSource([whole(path, Feather, path)], path)
+    if path.lower().endswith(KNOWN) and start[:4] != b"FEA1":
+        raise broken(path)
+    raise HicorexError(
+        f"{path} is no file of which some rows can be read; read it into memory first, or convert it by "
+        f"pyarrow.dataset.write_dataset(pyarrow.dataset.dataset({path!r}, format='csv'), 'table', format='parquet')"
+        " and give that folder."
+    )
+
+
+def _folder(path: str) -> Source:
+    from hicorex.sources.formats import Parquet
+    from hicorex.sources.tables import TableSource
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    found = []
+    for folder, folders, files in os.walk(path, onerror=refuse):
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        found += [os.path.join(folder, name) for name in files if name[0] not in "._"]
+    found = sorted(file for file in found if file.lower().endswith(ENDINGS))
+    if not found:
+        raise HicorexError(f"{path} holds no Parquet file, *{', *'.join(ENDINGS)}; give a folder with some.")
+    return TableSource([whole(file, Parquet, file) for file in found], path)
