@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -408,18 +409,52 @@ def test_the_commands_of_the_readme(demo, run, monkeypatch):
     assert (folder / "demo-output" / "breast_cancer" / "labels.csv").read_bytes() == raw
 
 
-def test_full_disk_leaves_nothing(run, tmp_path, monkeypatch):
-    WINE.to_csv(tmp_path / "wine.csv", index=False)
+def with_files_of(most, folder, *words, stdout=subprocess.PIPE):
+    """A command in a process of its own, whose files may have so many bytes, as if the disk were full then."""
+    return subprocess.run(
+        [sys.executable, "-m", "hicorex", *words],
+        cwd=folder,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
 
-    def full(*_, **__):
-        raise OSError(28, "No space left on device", "labels.csv")
 
-    monkeypatch.setattr("hicorex.folder.write_csv", full)
-    done = run("fit", "wine.csv", "--layers", "2", "--out", "r", "--quiet")
+FULL = "cannot be written: file too large; free some space there, or choose another place."
+
+
+def test_a_full_disk_costs_nothing(wine, run, tmp_path):
+    held = {file.name: file.read_bytes() for file in (tmp_path / "wine-results").iterdir()}
+    words = ["fit", "wine.csv", "--layers", "3,1", "--states", "3", "--quiet", "--out"]
+    # The checkpoint is written, and then the report is not; the next time the model is not.
+    for name, out in (("report.html", "new/r"), ("model.hicorex", "wine-results")):
+        more = ["--overwrite", "--checkpoint", "c"]
+        done = with_files_of(len(held[name]) - 1, tmp_path, *words, out, *more)
+        kept = "The fit so far is in c; give the same command again to go on."
+        assert (done.returncode, done.stderr) == (2, f"hicorex: {tmp_path / out / name} {FULL} {kept}\n")
+        assert sorted(os.listdir(tmp_path)) == ["c", "wine-results", "wine.csv"]
+        assert {file.name: file.read_bytes() for file in (tmp_path / "wine-results").iterdir()} == held
+    assert run(*words, "new/r", "--checkpoint", "c").code == 0
+    assert {file.name: file.read_bytes() for file in (tmp_path / "new/r").iterdir()}.keys() == held.keys()
+    for name in sorted(held.keys() - {"report.html"}):  # which says when it was made
+        assert (tmp_path / "new/r" / name).read_bytes() == held[name], name
+
+
+def test_labels_for_which_there_is_no_room_leave_the_old_ones(wine, run, tmp_path, monkeypatch):
+    words = ("transform", "wine-results", "wine.csv")
+    (tmp_path / "l.parquet").write_text("old")
+    done = with_files_of(1500, tmp_path, *words, "--out", "l.parquet")
+    assert (done.returncode, done.stderr) == (2, f"hicorex: {tmp_path / 'l.parquet'} {FULL}\n")
+    assert (tmp_path / "l.parquet").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["l.parquet", "wine-results", "wine.csv"]
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # then a part that is written seems to be all
+    with open(tmp_path / "printed", "wb") as file:
+        done = with_files_of(1500, tmp_path, *words, stdout=file)
+    assert (done.returncode, done.stderr) == (2, f"hicorex: Standard output {FULL}\n")
+    done = run(*words, "--out", "/dev/full")
     assert done.code == 2
-    assert done.err == f"hicorex: {tmp_path}/r cannot be written: no space left on device.\n"
-    assert sorted(os.listdir(tmp_path)) == ["r.checkpoint", "wine.csv"]  # the work is not lost
-    monkeypatch.undo()
+    assert done.err.startswith("hicorex: /dev/full cannot be written: no space left on device; free some space there")
 
 
 def start(folder, *words):

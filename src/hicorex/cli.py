@@ -1,5 +1,6 @@
 """The command line: hicorex fit, transform, score, describe and demo."""
 
+import io
 import json
 import os
 import signal
@@ -138,7 +139,7 @@ def fit(
 
     $ hicorex fit wine.csv --layers 3,1 --states 3 --out wine-results
     """
-    from hicorex.files import check_folder
+    from hicorex.files import NotWrittenError, check_folder
     from hicorex.folder import LARGE_NAMES, NAMES, write_folder
     from hicorex.groups import groupings_of
     from hicorex.large import open_data, sparing, workers
@@ -215,6 +216,10 @@ def fit(
             f"the fit so far is in {path}; give the same command again to go on" if path.exists() else "nothing to keep"
         )
         raise Stopped(f"stopped; {kept}.") from stop
+    except NotWrittenError as error:
+        if not path.exists():
+            raise
+        raise HicorexError(f"{error} The fit so far is in {path}; give the same command again to go on.") from error
     finally:
         keep.close()
         for folder in made:
@@ -421,13 +426,16 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may have signs that a terminal does not know
             stream.reconfigure(errors="replace")
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):  # by which only a part may be written
+        encoding, number = sys.stdout.encoding, sys.stdout.fileno()
+        sys.stdout = open(number, "w", encoding=encoding, errors="replace", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == INTERRUPTED:
             raise Stopped("stopped.")
         if sys.stdout is not None:
-            sys.stdout.flush()
+            _flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
@@ -441,6 +449,14 @@ def main() -> NoReturn:
             raise
         code = _tell(error)
     sys.exit(code)
+
+
+def _flush() -> None:
+    """Print what is still to be printed."""
+    from hicorex.files import naming
+
+    with naming("Standard output"):
+        sys.stdout.flush()
 
 
 class Stopped(Exception):
@@ -563,12 +579,13 @@ def _load(model: str) -> "Explainer":
 
 def _write(tables: Iterable[Any], out: str) -> None:
     """A table in pieces as CSV or Parquet, to a file or standard output."""
-    from hicorex.files import whole_file
+    from hicorex.files import naming, whole_file
     from hicorex.results import Growing
 
     if out == "-" and sys.stdout is None:
         raise HicorexError("Standard output is closed; give --out a file.")
     with (
+        naming("Standard output") if out == "-" else nullcontext(),
         nullcontext(sys.stdout.buffer) if out == "-" else whole_file(out) as file,
         Growing(file, out.endswith(".parquet")) as written,
     ):
