@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
 
@@ -407,6 +408,27 @@ def test_the_commands_of_the_readme(demo, run, monkeypatch):
     raw = (folder / "demo-output" / "breast_cancer" / "labels.csv").read_bytes()
     assert run(*command.split(), "--overwrite", "--quiet").code == 0
     assert (folder / "demo-output" / "breast_cancer" / "labels.csv").read_bytes() == raw
+
+
+@pytest.mark.parametrize("form", ["npy", "npz"])
+def test_columns_of_arrays_that_are_left_out_keep_their_numbers(form, run, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(2, size=(300, 2))
+    table = np.repeat(hidden, 4, axis=1) ^ (rng.random((300, 8)) < 0.1)
+    table = np.hstack([table, np.zeros((300, 40), int)])[:, [0, 8, *range(1, 8), *range(9, 48)]].astype(np.int8)
+    name = f"t.{form}"
+    sparse.save_npz(name, sparse.csr_array(table)) if form == "npz" else np.save(name, table)
+    words = ["--layers", "2", "--starts", "2", "--exclude", "x4", "--out"]
+    assert run("fit", name, *words, "r").code == 0
+    assert set(pd.read_csv("r/structure.csv")["variable"]) == {"x0", "x2", "x3", "x5", "x6", "x7", "x8"}
+    assert run("transform", "r", name).out == (tmp_path / "r" / "labels.csv").read_text()
+    if form == "npy":
+        monkeypatch.setattr("hicorex.large.OF_FREE", 10**12)
+        monkeypatch.setattr("hicorex.large._be_lean", lambda: None)
+        assert run("fit", name, *words, "parts").code == 0
+        for file in ("structure.csv", "labels.csv"):
+            assert (tmp_path / "parts" / file).read_text() == (tmp_path / "r" / file).read_text()
+        assert run("transform", "r", name).out == (tmp_path / "r" / "labels.csv").read_text()
 
 
 def with_files_of(most, folder, *words, stdout=subprocess.PIPE):

@@ -208,6 +208,7 @@ def fit(
             "missing": list(missing or ()),
             "row_names": titles[0] if titles else None,
             "words": table.words,
+            "names": None if hasattr(model, "feature_names_in_") else table.names,
         }
         write_folder(out, model, table, replaced, groupings, stem(data))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done
