@@ -410,6 +410,30 @@ def test_the_commands_of_the_readme(demo, run, monkeypatch):
     assert (folder / "demo-output" / "breast_cancer" / "labels.csv").read_bytes() == raw
 
 
+def test_sparse_matrices_give_the_results_of_dense_ones(run, tmp_path):
+    rng = np.random.default_rng(0)
+    topics = rng.random((2000, 4)) < 0.3
+    table = (rng.random((2000, 4, 1250)) < np.where(topics, 0.004, 0.0005)[:, :, None]).astype(int)
+    table[:, :, :5] |= topics[:, :, None]
+    table = table.reshape(2000, 5000)
+    sparse.save_npz("s.npz", sparse.csr_array(table))
+    np.save("d.npy", table.astype(np.int8))
+    for name in ("s.npz", "d.npy"):
+        done = run("fit", name, "--layers", "4", "--starts", "1", "--max-iter", "5", "--quiet", "--out", name[0])
+        assert done.code == 0, done.err
+    assert sorted(os.listdir("s")) == sorted(NAMES)
+    for name in ("labels.csv", "labels.parquet"):
+        assert (tmp_path / "s" / name).read_bytes() == (tmp_path / "d" / name).read_bytes()
+    one, other = (pd.read_csv(f"{own}/samples.csv") for own in "sd")
+    assert set(one["most_surprised_factor"]) == set(other["most_surprised_factor"])
+    numbers = ["total_correlation", "surprise", "factor_surprise"]  # of a fit in single precision
+    pd.testing.assert_frame_equal(one[numbers], other[numbers], rtol=1e-3, atol=1e-3)
+    assert hicorex.load("s").bounds_.lower == pytest.approx(hicorex.load("d").bounds_.lower, rel=1e-4)
+    assert run("transform", "s", "s.npz").out == (tmp_path / "s" / "labels.csv").read_text()
+    told = [json.loads(run("score", own[0], own, "--json").out)["lower"] for own in ("s.npz", "d.npy")]
+    assert told[0] == pytest.approx(told[1], rel=1e-4)
+
+
 @pytest.mark.parametrize("form", ["npy", "npz"])
 def test_columns_of_arrays_that_are_left_out_keep_their_numbers(form, run, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
