@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
 
@@ -408,18 +410,97 @@ def test_the_commands_of_the_readme(demo, run, monkeypatch):
     assert (folder / "demo-output" / "breast_cancer" / "labels.csv").read_bytes() == raw
 
 
-def test_full_disk_leaves_nothing(run, tmp_path, monkeypatch):
-    WINE.to_csv(tmp_path / "wine.csv", index=False)
+def test_sparse_matrices_give_the_results_of_dense_ones(run, tmp_path):
+    rng = np.random.default_rng(0)
+    topics = rng.random((2000, 4)) < 0.3
+    table = (rng.random((2000, 4, 1250)) < np.where(topics, 0.004, 0.0005)[:, :, None]).astype(int)
+    table[:, :, :5] |= topics[:, :, None]
+    table = table.reshape(2000, 5000)
+    sparse.save_npz("s.npz", sparse.csr_array(table))
+    np.save("d.npy", table.astype(np.int8))
+    for name in ("s.npz", "d.npy"):
+        done = run("fit", name, "--layers", "4", "--starts", "1", "--max-iter", "5", "--quiet", "--out", name[0])
+        assert done.code == 0, done.err
+    assert sorted(os.listdir("s")) == sorted(NAMES)
+    for name in ("labels.csv", "labels.parquet"):
+        assert (tmp_path / "s" / name).read_bytes() == (tmp_path / "d" / name).read_bytes()
+    one, other = (pd.read_csv(f"{own}/samples.csv") for own in "sd")
+    assert set(one["most_surprised_factor"]) == set(other["most_surprised_factor"])
+    numbers = ["total_correlation", "surprise", "factor_surprise"]  # of a fit in single precision
+    pd.testing.assert_frame_equal(one[numbers], other[numbers], rtol=1e-3, atol=1e-3)
+    assert hicorex.load("s").bounds_.lower == pytest.approx(hicorex.load("d").bounds_.lower, rel=1e-4)
+    assert run("transform", "s", "s.npz").out == (tmp_path / "s" / "labels.csv").read_text()
+    told = [json.loads(run("score", own[0], own, "--json").out)["lower"] for own in ("s.npz", "d.npy")]
+    assert told[0] == pytest.approx(told[1], rel=1e-4)
 
-    def full(*_, **__):
-        raise OSError(28, "No space left on device", "labels.csv")
 
-    monkeypatch.setattr("hicorex.folder.write_csv", full)
-    done = run("fit", "wine.csv", "--layers", "2", "--out", "r", "--quiet")
+@pytest.mark.parametrize("form", ["npy", "npz"])
+def test_columns_of_arrays_that_are_left_out_keep_their_numbers(form, run, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(2, size=(300, 2))
+    table = np.repeat(hidden, 4, axis=1) ^ (rng.random((300, 8)) < 0.1)
+    table = np.hstack([table, np.zeros((300, 40), int)])[:, [0, 8, *range(1, 8), *range(9, 48)]].astype(np.int8)
+    name = f"t.{form}"
+    sparse.save_npz(name, sparse.csr_array(table)) if form == "npz" else np.save(name, table)
+    words = ["--layers", "2", "--starts", "2", "--exclude", "x4", "--out"]
+    assert run("fit", name, *words, "r").code == 0
+    assert set(pd.read_csv("r/structure.csv")["variable"]) == {"x0", "x2", "x3", "x5", "x6", "x7", "x8"}
+    assert run("transform", "r", name).out == (tmp_path / "r" / "labels.csv").read_text()
+    if form == "npy":
+        monkeypatch.setattr("hicorex.large.OF_FREE", 10**12)
+        monkeypatch.setattr("hicorex.large._be_lean", lambda: None)
+        assert run("fit", name, *words, "parts").code == 0
+        for file in ("structure.csv", "labels.csv"):
+            assert (tmp_path / "parts" / file).read_text() == (tmp_path / "r" / file).read_text()
+        assert run("transform", "r", name).out == (tmp_path / "r" / "labels.csv").read_text()
+
+
+def with_files_of(most, folder, *words, stdout=subprocess.PIPE):
+    """A command in a process of its own, whose files may have so many bytes, as if the disk were full then."""
+    return subprocess.run(
+        [sys.executable, "-m", "hicorex", *words],
+        cwd=folder,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+
+
+FULL = "cannot be written: file too large; free some space there, or choose another place."
+
+
+def test_a_full_disk_costs_nothing(wine, run, tmp_path):
+    held = {file.name: file.read_bytes() for file in (tmp_path / "wine-results").iterdir()}
+    words = ["fit", "wine.csv", "--layers", "3,1", "--states", "3", "--quiet", "--out"]
+    # The checkpoint is written, and then the report is not; the next time the model is not.
+    for name, out in (("report.html", "new/r"), ("model.hicorex", "wine-results")):
+        more = ["--overwrite", "--checkpoint", "c"]
+        done = with_files_of(len(held[name]) - 1, tmp_path, *words, out, *more)
+        kept = "The fit so far is in c; give the same command again to go on."
+        assert (done.returncode, done.stderr) == (2, f"hicorex: {tmp_path / out / name} {FULL} {kept}\n")
+        assert sorted(os.listdir(tmp_path)) == ["c", "wine-results", "wine.csv"]
+        assert {file.name: file.read_bytes() for file in (tmp_path / "wine-results").iterdir()} == held
+    assert run(*words, "new/r", "--checkpoint", "c").code == 0
+    assert {file.name: file.read_bytes() for file in (tmp_path / "new/r").iterdir()}.keys() == held.keys()
+    for name in sorted(held.keys() - {"report.html"}):  # which says when it was made
+        assert (tmp_path / "new/r" / name).read_bytes() == held[name], name
+
+
+def test_labels_for_which_there_is_no_room_leave_the_old_ones(wine, run, tmp_path, monkeypatch):
+    words = ("transform", "wine-results", "wine.csv")
+    (tmp_path / "l.parquet").write_text("old")
+    done = with_files_of(1500, tmp_path, *words, "--out", "l.parquet")
+    assert (done.returncode, done.stderr) == (2, f"hicorex: {tmp_path / 'l.parquet'} {FULL}\n")
+    assert (tmp_path / "l.parquet").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["l.parquet", "wine-results", "wine.csv"]
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # then a part that is written seems to be all
+    with open(tmp_path / "printed", "wb") as file:
+        done = with_files_of(1500, tmp_path, *words, stdout=file)
+    assert (done.returncode, done.stderr) == (2, f"hicorex: Standard output {FULL}\n")
+    done = run(*words, "--out", "/dev/full")
     assert done.code == 2
-    assert done.err == f"hicorex: {tmp_path}/r cannot be written: no space left on device.\n"
-    assert sorted(os.listdir(tmp_path)) == ["r.checkpoint", "wine.csv"]  # the work is not lost
-    monkeypatch.undo()
+    assert done.err.startswith("hicorex: /dev/full cannot be written: no space left on device; free some space there")
 
 
 def start(folder, *words):

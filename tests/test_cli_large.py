@@ -346,6 +346,48 @@ def test_a_full_disk_is_told_in_a_line_and_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == ["t"]
 
 
+def test_results_for_which_there_is_no_room_cost_nothing(tmp_path):
+    """Of a table read part by part, the labels and samples of some thousand rows at a time."""
+    write_parts(table_of(9000), tmp_path / "t")
+    code = (
+        "import hicorex.large, hicorex.table.streamed as streamed\n"
+        "hicorex.large.OF_FREE, streamed.BATCH_CELLS = 10**12, 60_000\n"
+        "from hicorex.__main__ import main\n"
+        "main()"
+    )
+    words = ["fit", "t", "--layers", "2", "--starts", "1", "--max-iter", "3", "--quiet", "--checkpoint", "c", "--out"]
+
+    def run(out, most=resource.RLIM_INFINITY):
+        return subprocess.run(
+            [sys.executable, "-c", code, *words, out, "--overwrite"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+        )
+
+    def held(out):
+        return {file.name: file.read_bytes() for file in (tmp_path / out).iterdir()}
+
+    assert run("r").returncode == 0
+    before = held("r")
+    os.remove(tmp_path / "c")
+    sizes = {name: len(raw) for name, raw in before.items()}
+    for name, part in (("labels.parquet", 0.4), ("model.hicorex", 0.9), ("samples.parquet", 0.3)):
+        done = run("r", int(part * sizes[name]))
+        assert done.returncode == 2, done.stderr
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"hicorex: {tmp_path}/r/{name} cannot be written: file too large; free some space")
+        assert line.endswith("The fit so far is in c; give the same command again to go on.")
+        assert sorted(os.listdir(tmp_path)) == ["c", "r", "t"]
+        assert held("r") == before
+    assert run("again").returncode == 0
+    again = held("again")
+    assert again.keys() == before.keys()
+    for name in sorted(again.keys() - {"report.html"}):  # which says when it was made
+        assert again[name] == before[name], name
+
+
 def test_batches(run, tmp_path):
     table_of().to_pandas().to_csv("t.csv", index=False)
     done = run("fit", "t.csv", *FIT, "--batch-size", "1000", "--out", "r")

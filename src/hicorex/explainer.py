@@ -265,8 +265,13 @@ class Explainer(TransformerMixin, BaseEstimator):
     def _expected(self) -> dict[str, str]:
         """The columns that the model knows, and what their values are, in words."""
         types = self._stack[0]._schema.types()
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(len(types))])
-        return dict(zip(map(str, names), types, strict=True))
+        return dict(zip(self._variable_names(len(types)), types, strict=True))
+
+    def _variable_names(self, n_columns: int) -> list[str]:
+        """What the columns are called: by the table, by the file that an array came from, or by their numbers."""
+        of_file = getattr(self, "_reading", {}).get("names")
+        names = getattr(self, "feature_names_in_", of_file or [f"x{i}" for i in range(n_columns)])
+        return [str(name) for name in names]
 
     def _column_name(self, i: int) -> str:
         return repr(str(self.feature_names_in_[i])) if hasattr(self, "feature_names_in_") else str(i)

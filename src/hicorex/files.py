@@ -1,5 +1,7 @@
 """Files and folders that appear whole or not at all."""
 
+import errno
+import io
 import os
 import secrets
 import shutil
@@ -9,6 +11,40 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hicorex.exceptions import HicorexError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class NotWrittenError(HicorexError):
+    """A file that cannot be written; what was there before is as it was."""
+
+
+class _Named(io.FileIO):
+    """A file to write to, whose errors say what it is called."""
+
+    def __init__(self, path: Any, mode: str, name: Any):
+        super().__init__(path, mode)
+        self._called = name
+
+    def write(self, data: Any) -> int:
+        with naming(self._called):
+            return super().write(data)
+
+
+def new_file(path: Any, mode: str = "wb", name: Any = None) -> BinaryIO:
+    """A file to write to; what goes wrong is told with its name, or the one that it is going to have."""
+    return io.BufferedWriter(_Named(path, mode, name or path))
+
+
+@contextmanager
+def naming(name: Any) -> Iterator[None]:
+    """Say what cannot be written; a pipe whose reader has gone is another matter."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _not_written(name, error) from error
 
 
 @contextmanager
@@ -20,20 +56,19 @@ def whole_file(path: Any) -> Iterator[BinaryIO]:
     if Path(path).is_dir():
         raise HicorexError(f"{path} is a folder; give the name of a file.")
     if Path(path).exists() and not Path(path).is_file():  # a pipe or a device takes what it is given
-        with open(path, "wb") as device:
+        with naming(path), new_file(path) as device:
             yield device
         return
     path = Path(path).resolve()  # a link stays a link
     draft = _draft(path)
     try:
-        with open(draft, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise _not_written(path, error) from error
+        with naming(path):
+            with new_file(draft, "xb", path) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+            _sync_folder(path.parent)
     finally:
         with suppress(OSError):
             draft.unlink()
@@ -48,11 +83,12 @@ def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[
     path = Path(path).resolve()
     check_folder(path, replace)
     draft = _draft(path)
+    made = [folder for folder in path.parents if not folder.exists()]
     try:
         draft.mkdir(parents=True)
         yield draft
         for file in draft.iterdir():
-            with open(file, "rb") as written:
+            with naming(path / file.name), open(file, "rb") as written:
                 os.fsync(written.fileno())
         _sync_folder(draft)
         check_folder(path, replace)  # it may have come while the draft was written
@@ -69,8 +105,13 @@ def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[
         _sync_folder(path.parent)
     except OSError as error:
         raise _not_written(path, error) from error
+    except NotWrittenError as error:
+        raise NotWrittenError(str(error).replace(str(draft), str(path))) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        for folder in made:
+            with suppress(OSError):  # those that hold something stay
+                folder.rmdir()
 
 
 def check_folder(path: Any, replace: Collection[str] | None = None) -> None:
@@ -95,8 +136,9 @@ def check_folder(path: Any, replace: Collection[str] | None = None) -> None:
         raise _not_written(path, error) from error
 
 
-def _not_written(path: Path, error: OSError) -> HicorexError:
-    return HicorexError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.")
+def _not_written(path: Any, error: OSError) -> NotWrittenError:
+    remedy = "; free some space there, or choose another place" if error.errno in FULL else ""
+    return NotWrittenError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}{remedy}.")
 
 
 def _draft(path: Path) -> Path:

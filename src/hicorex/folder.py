@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hicorex.columns import rows_of
-from hicorex.files import whole_folder
+from hicorex.files import new_file, whole_folder
 from hicorex.graph import graph_of
 from hicorex.report import TITLE, Samples, named_samples, write_report
 from hicorex.results import (
@@ -111,7 +111,8 @@ def write_results(
     labels = labels_of_states(model, states, row_names, row_title)
     _write_csv(folder / "labels.csv", labels)
     _write_csv(folder / "samples.csv", samples_of_log_z(model, log_z, row_names, row_title))
-    parquet.write_table(labels, folder / "labels.parquet")
+    with new_file(folder / "labels.parquet") as file:
+        parquet.write_table(labels, file)
     samples = named_samples(X, states, log_z, row_names, row_title)
     write_report(folder / "report.html", model, samples, groupings, title, decisions)
 
@@ -141,7 +142,7 @@ def _write_large(folder: Path, model: "Explainer", table: "Table", groupings: Se
         labels, samples = (
             [
                 files.enter_context(
-                    Growing(files.enter_context(open(folder / f"{name}{ending}", "wb")), ending == ".parquet")
+                    Growing(files.enter_context(new_file(folder / f"{name}{ending}")), ending == ".parquet")
                 )
                 for ending in endings
             ]
@@ -186,12 +187,14 @@ def _write_model_tables(folder: Path, model: "Explainer", decisions: Sequence[An
     _write_csv(folder / "columns.csv", columns_table(decisions))
     _write_csv(folder / "factors.csv", factors_table(model))
     _write_csv(folder / "structure.csv", structure_table(model))
-    (folder / "bounds.json").write_text(json.dumps(bounds_dict(model.bounds_), indent=2) + "\n", encoding="ascii")
-    (folder / "graph.graphml").write_bytes(graph_of(model).to_graphml())
+    with new_file(folder / "bounds.json") as file:
+        file.write(json.dumps(bounds_dict(model.bounds_), indent=2).encode("ascii") + b"\n")
+    with new_file(folder / "graph.graphml") as file:
+        file.write(graph_of(model).to_graphml())
 
 
 def _write_csv(path: Path, table: Any) -> None:
-    with open(path, "wb") as file:
+    with new_file(path) as file:
         write_csv(table, file)
 
 

@@ -135,8 +135,7 @@ def graph_of(model: "Explainer") -> Graph:
 def names_of(model: "Explainer") -> list[list[str]]:
     """The names of the variables, and of the factors of each layer."""
     stack = model._stack
-    given = getattr(model, "feature_names_in_", None)
-    variables = [f"x{i}" for i in range(len(stack[0].alpha_))] if given is None else [str(name) for name in given]
+    variables = model._variable_names(len(stack[0].alpha_))
     return [variables, *([f"layer{k}_factor{j}" for j in range(own.n_factors_)] for k, own in enumerate(stack, 1))]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hicorex.data import Part
 from hicorex.exceptions import HicorexError
+from hicorex.files import NotWrittenError
 from hicorex.sources import Source
 
 
@@ -62,7 +63,7 @@ class _Scratch:
         return array
 
     def _failed(self, what: str, error: OSError) -> HicorexError:
-        return HicorexError(
+        return NotWrittenError(
             f"The scratch file in {self._folder} cannot be {what}: {(error.strerror or str(error)).lower()}; free some "
             "space there, or name a folder with more of it in the environment variable TMPDIR."
         )

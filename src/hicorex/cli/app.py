@@ -1,5 +1,6 @@
 """The program: its commands, and how it is run."""
 
+import io
 import os
 import signal
 import sys
@@ -60,13 +61,16 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may have signs that a terminal does not know
             stream.reconfigure(errors="replace")
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):  # by which only a part may be written
+        encoding, number = sys.stdout.encoding, sys.stdout.fileno()
+        sys.stdout = open(number, "w", encoding=encoding, errors="replace", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGTERM, terminate)
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == INTERRUPTED:
             raise Stopped("stopped.")
         if sys.stdout is not None:
-            sys.stdout.flush()
+            _flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
@@ -80,3 +84,11 @@ def main() -> NoReturn:
             raise
         code = tell(error)
     sys.exit(code)
+
+
+def _flush() -> None:
+    """Print what is still to be printed."""
+    from hicorex.files import naming
+
+    with naming("Standard output"):
+        sys.stdout.flush()

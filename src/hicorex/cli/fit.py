@@ -79,7 +79,7 @@ def fit(
 
     $ hicorex fit wine.csv --layers 3,1 --states 3 --out wine-results
     """
-    from hicorex.files import check_folder
+    from hicorex.files import NotWrittenError, check_folder
     from hicorex.folder import LARGE_NAMES, NAMES, write_folder
     from hicorex.groups import groupings_of
     from hicorex.large import open_data, sparing, workers
@@ -148,6 +148,7 @@ def fit(
             "missing": list(missing or ()),
             "row_names": titles[0] if titles else None,
             "words": table.words,
+            "names": None if hasattr(model, "feature_names_in_") else table.names,
         }
         write_folder(out, model, table, replaced, groupings, options.stem(data))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done
@@ -156,6 +157,10 @@ def fit(
             f"the fit so far is in {path}; give the same command again to go on" if path.exists() else "nothing to keep"
         )
         raise Stopped(f"stopped; {kept}.") from stop
+    except NotWrittenError as error:
+        if not path.exists():
+            raise
+        raise HicorexError(f"{error} The fit so far is in {path}; give the same command again to go on.") from error
     finally:
         keep.close()
         for folder in made:

@@ -240,12 +240,13 @@ def _load(model: str) -> "Explainer":
 
 def _write(tables: Iterable[Any], out: str) -> None:
     """A table in pieces as CSV or Parquet, to a file or standard output."""
-    from hicorex.files import whole_file
+    from hicorex.files import naming, whole_file
     from hicorex.results import Growing
 
     if out == "-" and sys.stdout is None:
         raise HicorexError("Standard output is closed; give --out a file.")
     with (
+        naming("Standard output") if out == "-" else nullcontext(),
         nullcontext(sys.stdout.buffer) if out == "-" else whole_file(out) as file,
         Growing(file, out.endswith(".parquet")) as written,
     ):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.sparse import issparse
 
 from hicorex.exceptions import HicorexError
 from hicorex.table.csv_file import BLANKS
@@ -74,7 +75,7 @@ class _Numbers:
 
 
 def examine(
-    columns: pa.Table | np.ndarray, names: list[str], missing: tuple[str, ...], decimal: str | None, wanted: set[int]
+    columns: Any, names: list[str], missing: tuple[str, ...], decimal: str | None, wanted: set[int]
 ) -> Findings:
     """Decide on each column; those in `wanted` are to be used whatever they hold."""
     n_rows, n_columns = columns.shape
@@ -87,6 +88,15 @@ def examine(
     )
     markers = numeric_markers(missing)
     per = max(1, CELLS // n_rows)
+    if issparse(columns):
+        held = np.ones(n_columns, bool) if 0 in markers else np.diff(columns.indptr) > 0
+        found.numeric[:] = True
+        found.why = ["" if some else "constant" for some in held.tolist()]  # without cells it is all 0
+        every = np.flatnonzero(held)
+        for first in range(0, every.size, per):
+            own = every[first : first + per].tolist()
+            _take_numbers(found, own, columns[:, own].toarray().T, names, markers, columns.dtype.kind, None)
+        return found
     if isinstance(columns, np.ndarray):
         for first in range(0, n_columns, per):
             own = list(range(first, min(first + per, n_columns)))

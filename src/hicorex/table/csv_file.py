@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,13 +28,13 @@ LARGEST_BLOCK = 2**31 - 1
 class Raw(NamedTuple):
     """What a file holds before it is decided on.
 
-    columns : pyarrow.Table, or array of shape (n_samples, n_columns)
+    columns : pyarrow.Table, or array or scipy sparse array of shape (n_samples, n_columns)
     row_names : index of the column that the file itself marks as names of rows, None if it marks none
     decimal : the decimal sign of numbers among text; None if columns have types, so that their text is text
     markers : texts that stand for missing values in any such file
     """
 
-    columns: pa.Table | np.ndarray
+    columns: Any
     names: list[str]
     row_names: int | None = None
     notes: tuple[str, ...] = ()

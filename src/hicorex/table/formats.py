@@ -24,6 +24,8 @@ COMPRESSED: dict[bytes, tuple[str, Callable[[Any], bytes]]] = {
     b"\x28\xb5\x2f\xfd": ("zstandard", lambda data: pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()),
 }
 EXCEL = b"\xd0\xcf\x11\xe0"
+# With so large a share of cells that are not 0, a sparse matrix takes as much memory as an array of bytes.
+SPARSE = 0.2
 
 
 def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **options: Any) -> Raw:
@@ -130,7 +132,7 @@ def _load(data: pa.Buffer, name: str) -> Any:
         raise
 
 
-def _array(array: np.ndarray, name: str) -> Raw:
+def _array(array: Any, name: str) -> Raw:
     if array.dtype.names:
         fields = {field: array[field] for field in array.dtype.names}
         if array.ndim != 1 or any(values.ndim != 1 or values.dtype.kind not in "fiubUS" for values in fields.values()):
@@ -162,7 +164,7 @@ def _zip(data: pa.Buffer, name: str) -> Raw:
     if len(arrays) != len(members) or not arrays:
         raise HicorexError(f"{name} is a zip archive; unpack it and give the file in it.")
     if {"format", "shape", "data"} <= set(arrays):
-        return _array(_whole(name, "NumPy", lambda: _dense(data, name)), name)
+        return _array(_whole(name, "NumPy", lambda: _sparse(data, name)), name)
     chosen = next((array for array in ("X", "data") if array in arrays), arrays[0] if len(arrays) == 1 else None)
     if chosen is None:
         shown = ", ".join(arrays[:5]) + (", ..." if len(arrays) > 5 else "")
@@ -179,25 +181,33 @@ def _zip(data: pa.Buffer, name: str) -> Raw:
     return _array(_whole(name, "NumPy", member), name)
 
 
-def _dense(data: pa.Buffer, name: str) -> np.ndarray:
-    """A sparse matrix as an array of the smallest type that holds its values."""
-    from scipy.sparse import load_npz
+def _sparse(data: pa.Buffer, name: str) -> Any:
+    """A sparse matrix in the smallest type that holds its values, as an array if too many are not 0."""
+    from scipy.sparse import csc_array, load_npz
 
     matrix = load_npz(pa.BufferReader(data))
+    if hasattr(matrix, "check_format"):
+        matrix.check_format()  # an index beyond the table would end the process
+    matrix = csc_array(matrix)
+    matrix.sum_duplicates()
     dtype = matrix.dtype
     if dtype.kind in "iu":
-        matrix = matrix.tocsr()
-        matrix.sum_duplicates()
         least, most = (int(matrix.data.min()), int(matrix.data.max())) if matrix.data.size else (0, 0)
         dtype = np.promote_types(np.min_scalar_type(min(least, 0)), np.min_scalar_type(max(most, 0)))
-    need = matrix.shape[0] * matrix.shape[1] * dtype.itemsize
+    matrix = matrix.astype(dtype)
+    return matrix if matrix.nnz < SPARSE * matrix.shape[0] * matrix.shape[1] else dense(matrix, name)
+
+
+def dense(matrix: Any, name: str) -> np.ndarray:
+    """A sparse matrix as an array, if there is room for it."""
+    need = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize
     free = free_memory()
     if free is not None and need > free:
         raise HicorexError(
             f"{name} holds a sparse matrix that takes {need / 1e9:.1f} GB as a table, of {free / 1e9:.1f} GB that are "
             "free; keep fewer columns or rows of it."
         )
-    return matrix.astype(dtype).toarray()
+    return matrix.toarray()
 
 
 def free_memory() -> int | None:

@@ -12,13 +12,14 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.sparse import issparse
 
 from hicorex.columns import KINDS
 from hicorex.exceptions import HicorexError
 from hicorex.sources import Source
 from hicorex.table.column_kinds import Findings, examine
 from hicorex.table.csv_file import FALSE, NUMBER, TRUE, Raw
-from hicorex.table.formats import raw_of, read_raw
+from hicorex.table.formats import dense, raw_of, read_raw
 from hicorex.table.text_columns import is_text, numbers_of, numeric_markers, tidy_text
 
 
@@ -69,7 +70,7 @@ class Decision(NamedTuple):
 class Table:
     """The columns of a file that are used, and what was decided.
 
-    frame : pyarrow.Table, or array of shape (n_samples, n_columns) if the file holds one
+    frame : pyarrow.Table, or array or scipy sparse array of shape (n_samples, n_columns) if the file holds one
     names, kinds : one for each column of the frame
     row_names : what the rows are called: a pyarrow column of text, or an array of whole numbers
     row_title : the name of the column with the names of rows, "row" if there is none
@@ -113,7 +114,7 @@ def decide(
     found = examine(raw.columns, raw.names, (*raw.markers, *reading.missing), raw.decimal, named)
     if row_names is None and 0 not in excluded | named | {weights} and found.unique[0]:
         row_names = 0
-    columns = _changed(raw.columns, found)
+    columns = _changed(raw.columns, found, name)
     kinds, why = found.kind, found.why
     for at, kind in wanted.items():
         if why[at] in ("empty", "constant") or (kinds[at] == "ignored" and at not in named):
@@ -182,8 +183,8 @@ def read_new(
         missing = (*raw.markers, *reading.missing)
         order, row_names = find_columns(raw, reading, _name(source), expected, usual_row_names)
         columns = raw.columns
-        if isinstance(columns, np.ndarray):
-            columns = _changed(columns, examine(columns, raw.names, missing, raw.decimal, set()))
+        if not isinstance(columns, pa.Table):
+            columns = _changed(columns, examine(columns, raw.names, missing, raw.decimal, set()), _name(source))
         else:
             given = columns.columns
             for at, (name, what) in zip(order, expected.items(), strict=True):
@@ -210,8 +211,8 @@ def find_columns(
     if reading.row_names is not None:
         row_names = chosen.one(reading.row_names, "--row-names")
     elif row_names is None and 0 not in order:
-        first = raw.columns[:, :1] if isinstance(raw.columns, np.ndarray) else raw.columns.select([0])
-        if examine(first, raw.names[:1], missing, raw.decimal, set()).unique[0] or len(first) == 1:
+        first = raw.columns.select([0]) if isinstance(raw.columns, pa.Table) else raw.columns[:, [0]]
+        if examine(first, raw.names[:1], missing, raw.decimal, set()).unique[0] or first.shape[0] == 1:
             row_names = 0
     return order, row_names
 
@@ -362,10 +363,11 @@ def _wanted(reading: Reading, chosen: _Names) -> tuple[dict[int, str], set[int]]
     return kinds, {chosen.index[name] for name in reading.kinds if name in chosen.index}
 
 
-def _changed(columns: Any, found: Findings) -> Any:
+def _changed(columns: Any, found: Findings, name: str) -> Any:
     """The columns with those that were decided to be read otherwise."""
     if not found.changed:
         return columns
+    columns = dense(columns, name) if issparse(columns) else columns
     if isinstance(columns, np.ndarray):
         columns = columns.astype(np.result_type(columns, np.float16), copy=True)
         for at, marked in found.changed.items():
@@ -378,6 +380,8 @@ def _changed(columns: Any, found: Findings) -> Any:
 
 
 def _column(columns: Any, at: int) -> Any:
+    if issparse(columns):
+        return columns[:, [at]].toarray()[:, 0]
     return columns[:, at] if isinstance(columns, np.ndarray) else columns.column(at)
 
 
@@ -405,12 +409,14 @@ def _table(
     decisions: tuple[Decision, ...] = (),
     words: dict[str, list[str]] | None = None,
 ) -> Table:
-    array = isinstance(columns, np.ndarray)
-    frame = columns if kept == list(range(len(raw.names))) else columns[:, kept] if array else columns.select(kept)
+    framed = isinstance(columns, pa.Table)
+    frame = columns if kept == list(range(len(raw.names))) else columns.select(kept) if framed else columns[:, kept]
     names = [raw.names[at] for at in kept]
     title = "row" if row_names is None or raw.row_names == row_names else raw.names[row_names]
     # Names of rows are what the file says, not what was made of them as a variable.
-    rows = np.arange(1, len(frame) + 1) if row_names is None else names_of_rows(_column(raw.columns, row_names), title)
+    rows = (
+        np.arange(1, frame.shape[0] + 1) if row_names is None else names_of_rows(_column(raw.columns, row_names), title)
+    )
     return Table(frame, names, list(kinds), rows, title, weight, decisions, raw.notes, words or {})
 
 
@@ -435,9 +441,10 @@ def _summary(decisions: tuple[Decision, ...], n_rows: int) -> str:
 
 def named(frame: Any, names: list[str], wanted: bool) -> Any:
     """Samples with the names of their columns, or without."""
-    if wanted == (not isinstance(frame, np.ndarray)):
+    if wanted == isinstance(frame, pa.Table):
         return frame
     if wanted:
+        frame = dense(frame, "The file") if issparse(frame) else frame
         return pa.table(list(frame.T), names=names)
     return np.column_stack([column.to_numpy() for column in frame.columns])
 

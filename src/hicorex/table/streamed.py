@@ -127,7 +127,7 @@ class Brought(Source):
         return columns if self._dtype is None else columns.astype(self._dtype, copy=False)
 
     def _column(self, use: Use, raw: Raw) -> Any:
-        column = raw.columns.column(use.at)  # type: ignore[union-attr]
+        column = raw.columns.column(use.at)
         if use.type is not None and column.null_count == len(column):
             return pa.nulls(len(column), use.type)
         name = f"{self._file}, column {use.name!r}"
