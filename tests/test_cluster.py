@@ -234,12 +234,20 @@ def test_results_come_in_order_and_few_are_in_flight(client):
         assert_left(client, parts)
 
 
-def test_slow_workers_are_not_lost_ones(client):
+@pytest.mark.parametrize("held_up", [0, 3])
+def test_slow_workers_are_not_lost_ones(client, monkeypatch, held_up):
+    ask = ClusterEngine._ask
+
+    async def ask_late(engine):
+        time.sleep(held_up)  # of the whole loop, as on a busy machine
+        return await ask(engine)
+
     def slow(part):
-        time.sleep(3)
+        time.sleep(4)
         return moments(part)
 
-    with ClusterEngine(client, patience=1) as engine:
+    monkeypatch.setattr(ClusterEngine, "_ask", ask_late)
+    with ClusterEngine(client, patience=2) as engine:
         parts = engine.hold(make_part, range(2))
         assert bits(engine.sum_parts(slow, parts)) == expected(2)
 
