@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 cloudpickle = pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+psutil = pytest.importorskip("psutil", reason="psutil is not installed")
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -136,7 +136,7 @@ class Strike:
 
     @contextmanager
     def seen(self, give_up=True):
-        """The strike falls within this block; a worker that stands still does so for a second or is not given up."""
+        """The strike falls within this block; a worker that stands still is given up after a second, or left to the clock."""
         over = threading.Event()
         with ThreadPoolExecutor(1) as other:
             seeing = other.submit(self._see, over, give_up)

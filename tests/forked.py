@@ -5,6 +5,7 @@ Importing and loading compiled code would else take each of them seconds, in whi
 
 import warnings
 
+import clusters  # noqa: F401
 import dask.array
 import dask.dataframe  # noqa: F401
 import distributed  # noqa: F401
