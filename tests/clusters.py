@@ -136,7 +136,7 @@ class Strike:
 
     @contextmanager
     def seen(self, give_up=True):
-        """The strike falls within this block; a worker that stands still is given up after a second, or left to the clock."""
+        """The strike falls within this block; who stands still is given up after a second, or left to the scheduler."""
         over = threading.Event()
         with ThreadPoolExecutor(1) as other:
             seeing = other.submit(self._see, over, give_up)
