@@ -94,10 +94,10 @@ def result(model):
 
 
 @cache
-def expected():
+def expected(**more):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = Corex(3, **FAST).fit(table())
+        model = Corex(3, **FAST | more).fit(table())
     return result(model), model.transform(table())
 
 
@@ -318,10 +318,10 @@ def preceded_by(action, function):
     return both
 
 
-@pytest.mark.parametrize(("moment", "iterations"), [("reading", 0), ("iterations", 2), ("evaluation", 6)])
+@pytest.mark.parametrize(("moment", "iterations"), [("reading", 0), ("iterations", 2), ("evaluation", 4)])
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, moment, iterations):
-    bits, _ = expected()
+    bits, _ = expected(n_init=1, max_iter=4)
     send = ClusterEngine._send
     struck = []
     with bare(3) as (client, _):
@@ -337,7 +337,7 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, 
                 if moment == "iterations" and number == iterations:
                     strike_next()
 
-        model, X = Corex(3, **FAST), made_by_workers()
+        model, X = Corex(3, **FAST | {"n_init": 1, "max_iter": 4}), made_by_workers()
         model._listener = Listener()
         if moment == "reading":
             X = made_by_workers(strike.within(chunk, lambda first, stop: first > 100_000))
@@ -347,7 +347,7 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, 
             model.fit(X)
         assert result(model) == bits
         # After so many iterations, and before the next was over
-        assert struck == [False] * iterations + [True] * (6 - iterations)
+        assert struck == [False] * iterations + [True] * (4 - iterations)
         assert len(client.nthreads()) == 2
         assert_left(client, [])
 
