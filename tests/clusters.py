@@ -74,6 +74,33 @@ def work(address, threads):
     asyncio.run(live())
 
 
+def schedule(pipe):
+    """The life of a scheduler process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+    async def live():
+        async with distributed.Scheduler(port=0, dashboard=False) as scheduler:
+            pipe.send(scheduler.address)
+            await scheduler.finished()
+
+    asyncio.run(live())
+
+
+class Scheduler:
+    """A process of its own, within a context."""
+
+    def __enter__(self):
+        here, there = FORKED.Pipe()
+        self.process = FORKED.Process(target=schedule, args=(there,))
+        self.process.start()
+        self.address = here.recv()
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.join()
+
+
 class Workers:
     """Free-standing worker processes, which nobody starts anew."""
 

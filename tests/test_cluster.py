@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import (  # noqa: F401
+    Scheduler,
     Strike,
     Workers,
     assert_left,
@@ -350,33 +351,30 @@ def test_a_task_that_kills_every_worker_is_explained():
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_lost_scheduler_is_said(tmp_path, how):
     def slow(part):
+        (tmp_path / "begun").touch()
         time.sleep(60)
 
-    file = tmp_path / "scheduler.json"
-    options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", *options], stderr=subprocess.DEVNULL
-    )
-    try:
-        with distributed.Client(scheduler_file=str(file), timeout=3) as client:
-            workers = Workers(client.scheduler.address)
-            workers.start()
-            try:
-                with ClusterEngine(client, patience=2) as engine:
-                    parts = engine.hold(make_part, range(2))
-                    timer = threading.Timer(1, scheduler.send_signal, (how,))
-                    timer.start()
-                    begin = time.monotonic()
-                    with pytest.raises(HicorexError, match="run again with the same checkpoint"):
-                        engine.sum_parts(slow, parts)
-                    assert time.monotonic() - begin < 20
-                    timer.join()
-            finally:
-                workers.kill()
-                scheduler.kill()
-    finally:
-        scheduler.kill()
-        scheduler.wait()
+    def strike():
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        os.kill(scheduler.process.pid, how)
+
+    with Scheduler() as scheduler, distributed.Client(scheduler.address, timeout=10) as client:
+        workers = Workers(scheduler.address)
+        workers.start()
+        try:
+            with ClusterEngine(client, patience=2) as engine:
+                parts = engine.hold(make_part, range(2))
+                other = threading.Thread(target=strike)
+                other.start()
+                begin = time.monotonic()
+                with pytest.raises(HicorexError, match="run again with the same checkpoint"):
+                    engine.sum_parts(slow, parts)
+                assert time.monotonic() - begin < 30
+                other.join()
+        finally:
+            workers.kill()
+            scheduler.process.kill()
 
 
 def test_a_closed_client_is_said():
