@@ -28,7 +28,7 @@ test: $(READY) browser
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-# Workers of clusters are killed, ended and stopped at bad moments: some ten minutes, most of them waiting.
+# Workers of clusters are killed, ended and stopped at bad moments: a few minutes, more on a busy machine.
 faults: $(READY)
 	$(BIN)/python -m pytest -m faults tests/test_cluster.py tests/test_cluster_fit.py
 

@@ -1,24 +1,43 @@
 """Clusters of processes for tests, started, harmed and looked at."""
 
+import asyncio
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 cloudpickle = pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+psutil = pytest.importorskip("psutil", reason="psutil is not installed")
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SECONDS = 75
-# A worker that stands still is given up after this time, which is as short as the scheduler allows.
-TTL = {"distributed.scheduler.worker-ttl": "5s"}
+# Seconds after which the scheduler gives up a worker that stands still: long, since a busy one may be silent.
+LONG = 300
+FORKED = multiprocessing.get_context("forkserver")
+OPTIONS = {"distributed.worker.multiprocessing-method": "forkserver", "distributed.scheduler.worker-ttl": LONG}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ready_to_fork():
+    """Workers are forked from a process that has imported all they need."""
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(OPTIONS):
+        distributed.utils.get_mp_context()  # which would choose what to import later
+        FORKED.set_forkserver_preload(["forked"])
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+        first = FORKED.Process(target=int)
+        first.start()
+    first.join()
 
 
 @pytest.fixture(autouse=True)
@@ -32,17 +51,54 @@ def no_hang():
 
 
 @contextmanager
-def nannied(n_workers=2, threads=1, ttl=5):
-    """A client of workers that are started anew when they die, or stand still for so many seconds."""
+def nannied(n_workers=2, threads=1):
+    """A client of workers that are started anew when they die, or are given up."""
     with (
-        dask.config.set(TTL),
+        dask.config.set(OPTIONS),
         distributed.LocalCluster(
             n_workers=n_workers, threads_per_worker=threads, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        cluster.scheduler.worker_ttl = ttl
         yield client
+
+
+def work(address, threads):
+    """The life of a worker process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+    async def live():
+        async with distributed.Worker(address, nthreads=threads, dashboard=False) as worker:
+            await worker.finished()
+
+    asyncio.run(live())
+
+
+def schedule(pipe):
+    """The life of a scheduler process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+    async def live():
+        async with distributed.Scheduler(port=0, dashboard=False) as scheduler:
+            pipe.send(scheduler.address)
+            await scheduler.finished()
+
+    asyncio.run(live())
+
+
+class Scheduler:
+    """A process of its own, within a context."""
+
+    def __enter__(self):
+        here, there = FORKED.Pipe()
+        self.process = FORKED.Process(target=schedule, args=(there,))
+        self.process.start()
+        self.address = here.recv()
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.join()
 
 
 class Workers:
@@ -52,41 +108,108 @@ class Workers:
         self.address = address
         self.processes = []
 
-    def start(self, n_workers=1, threads=1, **environment):
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", self.address, "--no-nanny", "--no-dashboard"]
+    def start(self, n_workers=1, threads=1):
         for _ in range(n_workers):
-            self.processes.append(
-                subprocess.Popen(
-                    [*command, "--nthreads", str(threads), "--worker-port", "0"],
-                    env=os.environ | environment,
-                    stderr=subprocess.DEVNULL,
-                )
-            )
+            process = FORKED.Process(target=work, args=(self.address, threads))
+            process.start()
+            self.processes.append(process)
 
     def kill(self):
         for process in self.processes:
             process.kill()
-            process.wait()
+            process.join()
+            process.close()
         self.processes.clear()
 
 
 @contextmanager
-def bare(n_workers=2, ttl=5, **options):
+def bare(n_workers=2, threads=1, ttl=LONG):
     """A client, and workers without a nanny, which are given up when they stand still for so many seconds."""
     with (
-        dask.config.set(TTL),
+        dask.config.set(OPTIONS | {"distributed.scheduler.worker-ttl": ttl}),
         distributed.LocalCluster(n_workers=0, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
-        cluster.scheduler.worker_ttl = ttl
         workers = Workers(cluster.scheduler_address)
-        workers.start(n_workers, **options)
+        workers.start(n_workers, threads)
         try:
             if n_workers:
                 client.wait_for_workers(n_workers, timeout=30)
             yield client, workers
         finally:
             workers.kill()
+
+
+class Strike:
+    """What a worker does to itself within a task, once: it ends by SIGKILL, exits, or stands still.
+
+    file : becomes there when it happens
+    """
+
+    def __init__(self, client, how, file):
+        self.client, self.how, self.file = client, how, file
+        self.addresses = {pid: address for address, pid in client.run(os.getpid).items()}
+
+    def within(self, function, where=None):
+        """The function, which strikes in its first call on any worker whose arguments are as ``where`` says."""
+        how, file = self.how, str(self.file)
+
+        def striking(*args):
+            if where is None or where(*args):
+                strike(how, file)
+            return function(*args)
+
+        return striking
+
+    @contextmanager
+    def seen(self, give_up=True):
+        """The strike falls within this block; who stands still is given up after a second, or left to the scheduler."""
+        over = threading.Event()
+        with ThreadPoolExecutor(1) as other:
+            seeing = other.submit(self._see, over, give_up)
+            try:
+                yield
+            except BaseException:
+                over.set()
+                raise
+            seeing.result()
+        assert self.address not in self.client.nthreads()
+
+    def _see(self, over, give_up):
+        end = time.monotonic() + SECONDS
+        while not self.file.exists() or not self.file.read_text():
+            assert not over.wait(0.01)
+            assert time.monotonic() < end
+        victim = psutil.Process(int(self.file.read_text()))
+        self.address = self.addresses[victim.pid]
+        if self.how != "stop":
+            victim.wait(SECONDS)
+            return
+        while victim.status() != psutil.STATUS_STOPPED:
+            assert not over.wait(0.01)
+        if give_up:
+            over.wait(1)
+            assert victim.status() == psutil.STATUS_STOPPED
+            self.client.run_on_scheduler(find_silent, address=self.address)
+
+
+def strike(how, file):
+    """Harm this process, if it is the first to make the file."""
+    try:
+        found = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    except FileExistsError:
+        return
+    os.write(found, str(os.getpid()).encode())
+    os.close(found)
+    if how == "exit":
+        os._exit(1)
+    os.kill(os.getpid(), {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}[how])
+
+
+async def find_silent(dask_scheduler, address):
+    """Have the scheduler find, as it does now and then, that a worker has been silent for too long."""
+    dask_scheduler.workers[address].last_seen -= 2 * LONG
+    await dask_scheduler.check_worker_ttl()
 
 
 def tasks_of(client):

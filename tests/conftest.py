@@ -15,6 +15,9 @@ from hicorex import cli
 from hicorex.cli.ending import Settings
 from hicorex.datasets import make_latent_tree
 
+# Workers of clusters alone import it.
+collect_ignore = ["forked.py"]
+
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 # Names of columns that try to break files, tables and terminals.

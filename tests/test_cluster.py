@@ -1,18 +1,31 @@
 """Workers of a Dask cluster: the same bits as here, whatever happens to them, and nothing left behind."""
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import Workers, assert_left, bare, cloudpickle, dask, distributed, nannied, no_hang, tasks_of  # noqa: F401
-from threadpoolctl import threadpool_info
+from clusters import (  # noqa: F401
+    Scheduler,
+    Strike,
+    Workers,
+    assert_left,
+    bare,
+    cloudpickle,
+    dask,
+    distributed,
+    nannied,
+    no_hang,
+    ready_to_fork,
+    tasks_of,
+)
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 from hicorex.engine import LocalEngine, cluster, reduction
 from hicorex.engine.cluster import (
@@ -222,21 +235,27 @@ def test_results_come_in_order_and_few_are_in_flight(client):
         assert_left(client, parts)
 
 
-@pytest.mark.faults
-def test_slow_workers_are_not_lost_ones(client):
+@pytest.mark.parametrize("held_up", [0, 3])
+def test_slow_workers_are_not_lost_ones(client, monkeypatch, held_up):
+    ask = ClusterEngine._ask
+
+    async def ask_late(engine):
+        time.sleep(held_up)  # of the whole loop, as on a busy machine
+        return await ask(engine)
+
     def slow(part):
         time.sleep(4)
         return moments(part)
 
-    with ClusterEngine(client, patience=1) as engine:
+    monkeypatch.setattr(ClusterEngine, "_ask", ask_late)
+    with ClusterEngine(client, patience=2) as engine:
         parts = engine.hold(make_part, range(2))
         assert bits(engine.sum_parts(slow, parts)) == expected(2)
 
 
-@pytest.mark.faults
 def test_an_interrupt_ends_the_round(client):
     def slow(part):
-        time.sleep(3)
+        time.sleep(4)
         return part
 
     with ClusterEngine(client) as engine:
@@ -247,94 +266,73 @@ def test_an_interrupt_ends_the_round(client):
             begin = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 call()
-            assert time.monotonic() - begin < 2
+            assert time.monotonic() - begin < 3
             timer.join()
             assert_left(client, parts)
         assert bits(engine.sum_parts(moments, parts)) == expected(8)
 
 
-def harm(how):
-    """Something bad that happens to a worker from within."""
-    if how == "exit":
-        os._exit(1)
-    os.kill(os.getpid(), {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}[how])
-
-
-async def harm_soon(how):
-    await asyncio.sleep(0.1)
-    harm(how)
-
-
-def harm_once(how, flag, function, victim):
-    """The function, whose first call for one of the parts does harm."""
-
-    def harmful(part):
-        if part is victim or (isinstance(part, np.ndarray) and part[0, 0] == victim):
-            try:
-                os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                pass
-            else:
-                harm(how)
-        return function(part)
-
-    return harmful
+def is_victim(part):
+    """Whether this is part 40, or what it is made from."""
+    return part[0, 0] == make_part(40)[0, 0] if isinstance(part, np.ndarray) else part == 40
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("nanny", [False, True])
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_lost_workers_change_no_bit(tmp_path, how, nanny):
-    victim = make_part(40)[0, 0]
     right = expected()
     with nannied(2) if nanny else bare(3) as found, ClusterEngine(found if nanny else found[0]) as engine:
         client = engine.client
+
+        @contextmanager
+        def strike(moment):
+            client.wait_for_workers(2 if nanny else 3, timeout=30)
+            own = Strike(client, how, tmp_path / moment)
+            with own.seen():
+                yield own
+            if not nanny:
+                found[1].start()
+
+        with strike("reading") as own:
+            parts = engine.hold(own.within(make_part, is_victim), range(N_PARTS))
+        assert bits(engine.sum_parts(moments, parts)) == right
         if nanny and how == "stop":
-            (tmp_path / "first").touch()  # a nanny takes long to notice; the two other times do
-        parts = engine.hold(harm_once(how, tmp_path / "first", make_part, 40), range(N_PARTS))
-        assert (tmp_path / "first").exists()
+            return  # a nanny waits before it kills
+        with strike("between two rounds") as own:
+            holder = next(iter(client.who_has(parts).values()))
+            client.submit(own.within(int), workers=holder, allow_other_workers=True, pure=False).result()
         assert bits(engine.sum_parts(moments, parts)) == right
-        if not nanny:
-            assert len(client.nthreads()) == 2
-        # Between two rounds
-        worker = next(iter(client.who_has(parts).values()))[0]
-        client.run(harm_soon, how, workers=[worker], wait=False)
-        time.sleep(0.3)
-        assert bits(engine.sum_parts(moments, parts)) == right
-        if not nanny:
-            assert len(client.nthreads()) == 1
-            found[1].start(2)
-        # Within a round
-        assert bits(engine.sum_parts(harm_once(how, tmp_path / "round", moments, victim), parts)) == right
-        assert (tmp_path / "round").exists()
-        if how == "stop":
-            return  # each takes as long as the scheduler needs to notice
-        results = list(engine.each(harm_once(how, tmp_path / "each", moments, victim), parts))
-        assert (tmp_path / "each").exists()
-        assert bits(add_up(results)) == right
+        with strike("a round") as own:
+            assert bits(engine.sum_parts(own.within(moments, is_victim), parts)) == right
+        with strike("results one by one") as own:
+            assert bits(add_up(engine.each(own.within(moments, is_victim), parts))) == right
         assert_left(client, parts)
 
 
 @pytest.mark.faults
-def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back():
-    def slow(part):
-        time.sleep(1)
-        return moments(part)
+def test_the_scheduler_finds_by_itself_who_stands_still(tmp_path):
+    with bare(3, ttl=5) as (client, _), ClusterEngine(client) as engine:
+        parts = engine.hold(make_part, range(N_PARTS))
+        strike = Strike(client, "stop", tmp_path / "struck")
+        with strike.seen(give_up=False):
+            assert bits(engine.sum_parts(strike.within(moments, is_victim), parts)) == expected()
 
+
+def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back(tmp_path):
     with bare(1) as (client, workers), ClusterEngine(client, patience=2) as engine:
         parts = engine.hold(make_part, range(4))
-        timer = threading.Timer(1, workers.kill)
-        timer.start()
+        strike = Strike(client, "kill", tmp_path / "struck")
         for call in (
-            lambda: engine.sum_parts(slow, parts),
+            lambda: engine.sum_parts(strike.within(moments), parts),
             lambda: list(engine.each(moments, parts)),
             lambda: engine.hold(make_part, range(2)),
         ):
             begin = time.monotonic()
             with pytest.raises(HicorexError, match="has no workers for 2 seconds: start workers, and run again"):
                 call()
-            assert time.monotonic() - begin < 8
-        timer.join()
+            assert 2 <= time.monotonic() - begin < 20
+            assert strike.file.exists()
         # One that arrives while it is waited for
         engine.patience = 30
         timer = threading.Timer(1, workers.start)
@@ -344,7 +342,6 @@ def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back():
         assert_left(client, parts)
 
 
-@pytest.mark.faults
 def test_a_task_that_kills_every_worker_is_explained():
     with bare(2) as (client, _), ClusterEngine(client) as engine:
         client.cluster.scheduler.allowed_failures = 0
@@ -357,36 +354,32 @@ def test_a_task_that_kills_every_worker_is_explained():
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_lost_scheduler_is_said(tmp_path, how):
     def slow(part):
+        (tmp_path / "begun").touch()
         time.sleep(60)
 
-    file = tmp_path / "scheduler.json"
-    options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", *options], stderr=subprocess.DEVNULL
-    )
-    try:
-        with distributed.Client(scheduler_file=str(file), timeout=3) as client:
-            workers = Workers(client.scheduler.address)
-            workers.start()
-            try:
-                with ClusterEngine(client, patience=2) as engine:
-                    parts = engine.hold(make_part, range(2))
-                    timer = threading.Timer(1, scheduler.send_signal, (how,))
-                    timer.start()
-                    begin = time.monotonic()
-                    with pytest.raises(HicorexError, match="run again with the same checkpoint"):
-                        engine.sum_parts(slow, parts)
-                    assert time.monotonic() - begin < 10
-                    timer.join()
-            finally:
-                workers.kill()
-                scheduler.kill()
-    finally:
-        scheduler.kill()
-        scheduler.wait()
+    def strike():
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        os.kill(scheduler.process.pid, how)
+
+    with Scheduler() as scheduler, distributed.Client(scheduler.address, timeout=10) as client:
+        workers = Workers(scheduler.address)
+        workers.start()
+        try:
+            with ClusterEngine(client, patience=2) as engine:
+                parts = engine.hold(make_part, range(2))
+                other = threading.Thread(target=strike)
+                other.start()
+                begin = time.monotonic()
+                with pytest.raises(HicorexError, match="run again with the same checkpoint"):
+                    engine.sum_parts(slow, parts)
+                assert time.monotonic() - begin < 30
+                other.join()
+        finally:
+            workers.kill()
+            scheduler.process.kill()
 
 
-@pytest.mark.faults
 def test_a_closed_client_is_said():
     with bare(1) as (client, _), ClusterEngine(client) as engine:
         parts = engine.hold(make_part, range(2))
@@ -402,7 +395,6 @@ def test_a_closed_client_is_said():
             engine.hold(make_part, range(2))
 
 
-@pytest.mark.faults
 def test_linear_algebra_has_one_thread_within_tasks():
     def threads():
         return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
@@ -412,7 +404,14 @@ def test_linear_algebra_has_one_thread_within_tasks():
         time.sleep(0.01 * (1 + part % 5))
         return first, threads()
 
-    with bare(1, threads=3, OPENBLAS_NUM_THREADS="2") as (client, _), ClusterEngine(client) as engine:
+    def set_threads():
+        # Of a thread that ends, since who sets it last may alone change it.
+        own = threading.Thread(target=ThreadpoolController().limit, kwargs={"limits": 2, "user_api": "blas"})
+        own.start()
+        own.join()
+
+    with bare(1, threads=3) as (client, _), ClusterEngine(client) as engine:
+        client.run(set_threads)
         assert set(client.run(threads).values()) == {2}
         parts = engine.hold(lambda i: i, range(40))
         assert list(engine.each(observed, parts)) == [(1, 1)] * 40

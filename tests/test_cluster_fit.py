@@ -1,7 +1,6 @@
 """Fits on clusters of processes: the bits of a fit in memory, whoever is lost on the way, and nothing left behind."""
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -14,7 +13,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from clusters import SECONDS, assert_left, bare, cloudpickle, dask, distributed, nannied, no_hang  # noqa: F401
+from clusters import (  # noqa: F401
+    Strike,
+    assert_left,
+    bare,
+    cloudpickle,
+    dask,
+    distributed,
+    nannied,
+    no_hang,
+    ready_to_fork,
+)
 from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
@@ -30,8 +39,6 @@ dd = pytest.importorskip("dask.dataframe")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS, COLUMNS = 280_000, 12
-# Seconds that workers may be silent, as they are while they load compiled code.
-LONG, SHORT = 300, 8
 FAST = {"n_init": 2, "max_iter": 6, "tol": 0.0, "random_state": 0}
 
 
@@ -48,7 +55,7 @@ def quick(monkeypatch):
 @pytest.fixture(scope="module")
 def shared_client():
     """Two workers for tests that do them no harm."""
-    with nannied(ttl=LONG) as client:
+    with nannied() as client:
         yield client
 
 
@@ -71,13 +78,8 @@ def table():
     return np.concatenate([chunk(first, min(first + 50_001, ROWS)) for first in range(0, ROWS, 50_001)])
 
 
-def made_by_workers(slowness=0.0):
+def made_by_workers(make=chunk):
     """The table as an array of Dask, whose chunks the workers make."""
-
-    def make(first, stop):
-        time.sleep(slowness)
-        return chunk(first, stop)
-
     pieces = [(first, min(first + 50_001, ROWS)) for first in range(0, ROWS, 50_001)]
     return da.concatenate(
         [da.from_delayed(dask.delayed(make, pure=False)(a, b), (b - a, COLUMNS), np.int8) for a, b in pieces]
@@ -92,18 +94,17 @@ def result(model):
 
 
 @cache
-def expected():
+def expected(**more):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = Corex(3, **FAST).fit(table())
+        model = Corex(3, **FAST | more).fit(table())
     return result(model), model.transform(table())
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize(("n_workers", "threads"), [(1, 1), (1, 2), (2, 2), (3, 1)])
 def test_any_cluster_gives_the_bits_of_a_fit_in_memory(n_workers, threads):
     bits, states = expected()
-    with nannied(n_workers, threads, LONG) as client:
+    with nannied(n_workers, threads) as client:
         X = made_by_workers()
         model = Corex(3, **FAST).fit(X)
         assert result(model) == bits
@@ -309,40 +310,6 @@ class At(Progress):
             self.action()
 
 
-class Harm:
-    """What happens to a worker, once."""
-
-    def __init__(self, client, how):
-        self.client, self.how, self.victim, self.task = client, how, None, None
-
-    def __call__(self):
-        assert self.victim is None
-        pids = self.client.run(os.getpid)
-        holders = [own for has in self.client.who_has().values() for own in has]
-        self.victim = max(pids, key=holders.count)
-        self.client.cluster.scheduler.worker_ttl = SHORT
-        if self.how == "exit":
-            self.task = self.client.submit(os._exit, 1, workers=[self.victim], priority=100, pure=False)
-        else:
-            os.kill(pids[self.victim], {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}[self.how])
-
-    def soon(self):
-        """A while from now, while this process goes on."""
-        timer = threading.Timer(0.4, self)
-        timer.start()
-        return timer
-
-    def was_done(self):
-        """Whether the worker is gone by now."""
-        if self.task is not None:
-            self.task.release()
-        return self.victim is not None and self.victim not in self.client.nthreads()
-
-
-def loads_compiled_code():
-    Corex(3, **FAST).fit(chunk(0, 9000))
-
-
 def preceded_by(action, function):
     def both(*args, **named):
         action()
@@ -352,25 +319,38 @@ def preceded_by(action, function):
 
 
 @pytest.mark.faults
+@pytest.mark.parametrize(("moment", "iterations"), [("reading", 0), ("iterations", 2), ("evaluation", 4)])
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
-def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, how):
-    signal.alarm(2 * SECONDS)  # three fits
-    bits, _ = expected()
-    with bare(4, LONG) as (client, _):
-        client.run(loads_compiled_code)
-        for moment in ("reading", "iterations", "evaluation"):
-            harm = Harm(client, how)
-            model, X = Corex(3, **FAST), made_by_workers(0.3 if moment == "reading" else 0.0)
-            with monkeypatch.context() as patch:
-                if moment == "reading":
-                    patch.setattr(ClusterEngine, "hold", preceded_by(harm.soon, ClusterEngine.hold))
-                elif moment == "iterations":
-                    model._listener = At(2, harm)
-                else:
-                    patch.setattr(corex, "gather", preceded_by(harm, corex.gather))
-                assert result(model.fit(X)) == bits
-            assert harm.was_done()
-            assert_left(client, [])
+def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, moment, iterations):
+    bits, _ = expected(n_init=1, max_iter=4)
+    send = ClusterEngine._send
+    struck = []
+    with bare(3) as (client, _):
+        strike = Strike(client, how, tmp_path / "struck")
+
+        def strike_next():
+            """Within what the workers do next."""
+            monkeypatch.setattr(ClusterEngine, "_send", lambda self, function: send(self, strike.within(function)))
+
+        class Listener(Progress):
+            def iteration(self, number, *_):
+                struck.append(strike.file.exists())
+                if moment == "iterations" and number == iterations:
+                    strike_next()
+
+        model, X = Corex(3, **FAST | {"n_init": 1, "max_iter": 4}), made_by_workers()
+        model._listener = Listener()
+        if moment == "reading":
+            X = made_by_workers(strike.within(chunk, lambda first, stop: first > 100_000))
+        elif moment == "evaluation":
+            monkeypatch.setattr(corex, "gather", preceded_by(strike_next, corex.gather))
+        with strike.seen():
+            model.fit(X)
+        assert result(model) == bits
+        # After so many iterations, and before the next was over
+        assert struck == [False] * iterations + [True] * (4 - iterations)
+        assert len(client.nthreads()) == 2
+        assert_left(client, [])
 
 
 @pytest.mark.faults
@@ -380,7 +360,7 @@ def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(monkeypatch, tm
     monkeypatch.setattr(ClusterEngine.__init__, "__defaults__", (None, 2.0))
     path = tmp_path / "fit.checkpoint"
     seen = []
-    with bare(2, LONG) as (client, workers):
+    with bare(2) as (client, workers):
         model = Corex(3, **FAST)
         model._listener = At(4, workers.kill)
         begin = time.monotonic()

@@ -10,11 +10,10 @@ import pickle
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import pairwise
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakSet
@@ -115,8 +114,7 @@ class ClusterEngine(LocalEngine):
         if _is_here(items[0]):
             yield from super().each(function, *items)
             return
-        with self._reaching():
-            most = 1 + sum(self.client.nthreads(callback_timeout=self.patience).values())
+        most = 1 + sum(self._finish(self._ask).values())
         sent = self._submit([self._send(function)])
         waiting: deque = deque()
         try:
@@ -171,42 +169,61 @@ class ClusterEngine(LocalEngine):
 
     def _wait(self, futures: list["Future"], fetch: bool = False) -> list:
         """The results of futures if these are fetched; what a task raised is raised as it is."""
+        error, results = self._finish(partial(_outcome, self.client, futures, fetch))
+        if error is not None:
+            raise _explained(error)
+        return results
+
+    def _finish(self, work: Callable[[], Coroutine]) -> Any:
+        """What some work of the client's loop gives."""
         with self._reaching():
-            work = self._watch(futures, fetch)
+            watch = self._watch(work)
             try:
-                waiting = asyncio.run_coroutine_threadsafe(work, self.client.loop.asyncio_loop)
+                waiting = asyncio.run_coroutine_threadsafe(watch, self.client.loop.asyncio_loop)
             except RuntimeError as closed:
-                work.close()
+                watch.close()
                 raise ConnectionError("the client is closed") from closed
             try:
                 while not concurrent.futures.wait([waiting], timeout=GLANCE).done:
                     # The loop of a client that was closed meanwhile may never go on.
                     self._require_client()
                     self._nudge()
-                error, results = waiting.result()
+                return waiting.result()
             finally:
                 waiting.cancel()
-        if error is not None:
-            raise _explained(error)
-        return results
 
-    async def _watch(self, futures: list["Future"], fetch: bool) -> tuple:
-        """What ``_outcome`` gives, unless there are no workers for too long."""
-        work = asyncio.ensure_future(_outcome(self.client, futures, fetch))
-        seen = monotonic()
+    async def _watch(self, work: Callable[[], Coroutine]) -> Any:
+        """What the work gives, unless there are no workers for too long.
+
+        Not the clock is asked how long that is but the number of looks: a process that is itself held up, as on a busy
+        machine, looks less often, and must not take that for a silence of the cluster.
+        """
+        working = asyncio.ensure_future(work())
+        asking = None
+        silence = 0.0
         try:
-            while not (await asyncio.wait([work], timeout=GLANCE))[0]:
+            while not (await asyncio.wait([working], timeout=GLANCE))[0]:
                 self._require_client()
+                silence += GLANCE
                 workers = None
-                with suppress(OSError, TimeoutError, RuntimeError):  # the last of a client that is being closed
-                    workers = await asyncio.wait_for(self.client.nthreads(asynchronous=True), self.patience)
+                if asking is not None and asking.done():
+                    with suppress(OSError, RuntimeError):  # the last of a client that is being closed
+                        workers = asking.result()
+                    asking = None
                 if workers:
-                    seen = monotonic()
-                elif monotonic() - seen >= self.patience and not work.done():
+                    silence = 0.0
+                elif silence > self.patience:
                     raise _lost("does not answer" if workers is None else "has no workers", self.patience)
-            return work.result()
+                asking = asking or asyncio.ensure_future(self._ask())
+            return working.result()
         finally:
-            work.cancel()
+            working.cancel()
+            if asking is not None:
+                asking.cancel()
+
+    async def _ask(self) -> dict[str, int]:
+        """The threads of each worker."""
+        return await self.client.nthreads(asynchronous=True)
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
