@@ -9,8 +9,9 @@ from hicorex.data import Data
 
 # Parts of the table from which the rows of a batch are drawn; one of them is another in every batch.
 POOL = 4
-# A batch counts for (t + OFFSET)^-DECAY of the sums after t batches.
-OFFSET, DECAY = 2.0, 0.6
+# A batch counts for (1 + t / SLOWNESS)^-DECAY of the sums after t batches: at first for nearly all, so that factors
+# form as fast as if every batch were the whole table.
+SLOWNESS, DECAY = 5, 0.6
 
 
 def step_size(n_seen: int) -> float:
@@ -19,7 +20,7 @@ def step_size(n_seen: int) -> float:
     It falls slowly enough for its sum to have no limit, fast enough for that of its square to have one, so that the
     noise of the batches dies away.
     """
-    return min(1.0, (n_seen + OFFSET) ** -DECAY) if n_seen else 1.0
+    return (1 + n_seen / SLOWNESS) ** -DECAY
 
 
 class Batches:
@@ -43,15 +44,16 @@ class Batches:
             zip(new, fetched, strict=True)
         )
         rng = np.random.default_rng([*self._entropy, number, 0])
-        blocks, taken = self._data.blocks, []
+        chosen_rows = []
         left = self._size
         for place, at in enumerate(sorted(chosen)):
             part = self._pool[at]
             count = min(part.weight.size, left // (len(chosen) - place))
             rows = part.first + np.sort(rng.choice(part.weight.size, count, replace=False))
             left -= count
-            taken.append(part.take(blocks, rows))
-        parts, weights = zip(*taken, strict=True)
+            chosen_rows.append((part, rows))
+        blocks = self._data.blocks
+        parts, weights = zip(*self._engine.map(lambda own: own[0].take(blocks, own[1]), chosen_rows), strict=True)
         samples = [block.join(own) for block, own in zip(blocks, zip(*parts, strict=True), strict=True)]
         return Data.of(blocks, self._data.columns, samples, np.concatenate(weights))
 

@@ -20,6 +20,7 @@ from hicorex.evidence import Rung, gather, marginal_surprisals
 from hicorex.explainer import Explainer
 from hicorex.intake import Intake, OnCluster, put_together, take_in, weighted
 from hicorex.layer import (
+    Fit,
     State,
     add_scores,
     all_information,
@@ -29,7 +30,6 @@ from hicorex.layer import (
     harden,
     label_tile,
     labels_of,
-    run_pass,
     used_only,
 )
 from hicorex.marginals.base import Questions
@@ -41,6 +41,8 @@ from hicorex.structure import RULES
 
 # New samples are read and labelled this many cells at a time.
 BATCH_CELLS = 2**23
+# What is less of a factor's total correlation than this share is rounding.
+ROUNDING = 1e-6
 # What a fit sets, beside the parameters.
 FITTED = (
     "n_features_in_",
@@ -257,7 +259,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         chance = data.to_table(held_out_probabilities(self._stream.state, data, engine))
         self._stream, log_z = advance(self._stream, data, RULES[self.structure], engine)
         seen = self._show(self._stream.state, data, engine)
-        self.tcs_ = used_only(run_pass(self._state, data, engine).log_z)
+        self.tcs_: np.ndarray = used_only(seen.log_z)
         self.tc_ = float(self.tcs_.sum())
         self._assign(chance)
         self.history_: np.ndarray = np.append(self.history_, log_z.sum())
@@ -315,7 +317,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        seen = self._keep(fit.state, data, engine)
+        seen = self._keep(fit, data, engine)
         # Empty factors would only make the fits to halves harder.
         sizes = {"n_factors": max(1, int(np.count_nonzero(self.tcs_))), "n_states": self.n_states}
         chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
@@ -384,20 +386,26 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         search = Search(data, rule, engine, seed, self._inner, progress.size, notes, **settings)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
-    def _keep(self, state: State, data: Data, engine) -> View:
+    def _keep(self, fit: Fit, data: Data, engine) -> View:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
-        log_z = run_pass(state, data, engine).log_z
-        explains = used_only(log_z)
-        order = np.argsort(-explains, kind="stable")
-        if isinstance(self.n_factors, str):  # a size that was found has no empty factors
-            self.n_factors_ = max(1, int(np.count_nonzero(explains)))
-            order = order[: self.n_factors_]
-        self.tcs_ = explains[order]
-        state = state.take_factors(order, [Questions() for _ in data.blocks])
-        for unused in np.flatnonzero(self.tcs_ == 0):
-            clear(state, data, int(unused))
+        state, log_z = fit.state, fit.log_z
+        while True:
+            explains = used_only(log_z)
+            order = np.argsort(-explains, kind="stable")
+            if isinstance(self.n_factors, str):  # a size that was found has no empty factors
+                self.n_factors_ = max(1, int(np.count_nonzero(explains)))
+                order = order[: self.n_factors_]
+            state = state.take_factors(order, [Questions() for _ in data.blocks])
+            for unused in np.flatnonzero(explains[order] == 0):
+                clear(state, data, int(unused))
+            seen = self._show(state, data, engine)
+            log_z, tcs = seen.log_z, used_only(seen.log_z)
+            # After batches the last update may have changed the order.
+            if (np.diff(tcs) <= ROUNDING * tcs[0]).all():
+                break
+        self.tcs_ = np.minimum.accumulate(tcs)
         self.tc_ = float(self.tcs_.sum())
-        return self._show(state, data, engine)
+        return seen
 
     def _show(self, state: State, data: Data, engine) -> View:
         """Set what follows from a state alone; how it looks at the samples."""

@@ -44,6 +44,7 @@ class View(NamedTuple):
     share : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.base.unbiased
     relabel : as in ``run_pass``
     smoothed : by block, the marginals of the samples at hand given the labels, smoothed as in a fit
+    log_z : (m,) mean log Z_j of the samples at hand
     """
 
     blocks: list[Block]
@@ -54,6 +55,7 @@ class View(NamedTuple):
     share: float
     relabel: Callable | None
     smoothed: list[list[Joint]]
+    log_z: np.ndarray
 
     def explain(self, tiles: list[Any], first: int) -> Explained:
         """What the layer says about some samples, by block, of which the first is this one of the table."""
@@ -130,7 +132,7 @@ def view(
         [block.ratios(joint, n_states, share) for joint in own] for block, own in zip(data.blocks, joints, strict=True)
     ]
     weights = block_weights(state, data, engine)
-    return View(data.blocks, state, weights, ratios, prior, share, relabel, smoothed)
+    return View(data.blocks, state, weights, ratios, prior, share, relabel, smoothed, found.log_z)
 
 
 def explain(seen: View, data: Data, engine) -> Explained:

@@ -16,6 +16,8 @@ from hicorex.starts import Seed, choose_variables
 # Iterations after which factors that explain nothing are started anew from another variable.
 REPRIME_AT = (4, 8, 12)
 UNUSED_NATS = 1e-3
+# Iterations whose mean objective is compared with that of as many before, if all samples count or a batch of them.
+WINDOW, WINDOW_OF_BATCHES = 5, 10
 # A start is given up when this many more steps like its best recent one would not make it the best.
 PATIENCE = 8
 
@@ -64,6 +66,16 @@ class Pass(NamedTuple):
     share: float = 1.0
 
 
+@storable("best")
+class Best(NamedTuple):
+    """The best iterate so far: its objective, its start, its state, and mean log Z_j under it (m,)."""
+
+    objective: float
+    start: int
+    state: State
+    log_z: np.ndarray
+
+
 @storable("run")
 class Run(NamedTuple):
     """A fit on its way, all that its further iterations follow from.
@@ -71,7 +83,7 @@ class Run(NamedTuple):
     iteration : how many are done
     state, running : of the starts still running, and which these are
     histories : the objective of every start at each of its iterations
-    best, best_start, best_state : the best iterate so far
+    best : the best iterate so far
     generators : the state of every start's random generator
     primed : for every start, after how many iterations factors of it were last started anew
     sums : over the batches so far, None if every pass is over all samples
@@ -81,18 +93,20 @@ class Run(NamedTuple):
     state: State
     running: list[int]
     histories: list[list[float]]
-    best: float
-    best_start: int
-    best_state: State
+    best: Best
     generators: list[dict]
     primed: list[int]
     sums: Running | None
 
 
 class Fit(NamedTuple):
-    """The best iterate of the best start, its objective at each iteration, those of all starts, and if it settled."""
+    """The best iterate of the best start, its objective at each iteration, those of all starts, and if it settled.
+
+    log_z : (m,) its mean log Z_j, of batches as it was before the last pass
+    """
 
     state: State
+    log_z: np.ndarray
     history: np.ndarray
     histories: list[np.ndarray]
     converged: bool
@@ -269,14 +283,15 @@ def fit_layer(
         state = first_state(data, n_factors, n_states, engine, shared, rngs)
         nothing: list = [[] for _ in rngs]
         every = list(range(n_starts))
-        run = Run(0, state, every, nothing, -np.inf, 0, state.take([0]), _states(rngs), [0] * n_starts, None)
+        best = Best(-np.inf, 0, state.take([0]), np.zeros(n_factors))
+        run = Run(0, state, every, nothing, best, _states(rngs), [0] * n_starts, None)
     for rng, own in zip(rngs, run.generators, strict=True):
         rng.bit_generator.state = own
-    begun, state, running, histories, best, best_start, best_state, _, primed, sums = run
+    begun, state, running, histories, best, _, primed, sums = run
     del run  # its first state is not needed again
-    batches = None
+    batches, window = None, WINDOW
     if batch_size is not None and batch_size < data.n_samples:
-        batches = Batches(data, batch_size, engine, seed)
+        batches, window = Batches(data, batch_size, engine, seed), WINDOW_OF_BATCHES
     settled = False
     for iteration in range(begun, max_iter):
         if batches is None:
@@ -290,15 +305,19 @@ def fit_layer(
         for at, start in enumerate(running):
             histories[start].append(float(objective[at]))
         if batches is not None:  # one batch may be luckier than another
-            objective = np.array([np.mean(histories[start][-5:]) for start in running])
+            objective = np.array([np.mean(histories[start][-window:]) for start in running])
         leader = int(objective.argmax())
+        leads = objective[leader] > best.objective or (batches is not None and running[leader] == best.start)
         # The first two iterates do not have the rule's own structure yet.
-        if objective[leader] > best and iteration >= min(2, max_iter - 1):
-            best, best_start, best_state = float(objective[leader]), running[leader], state.take([leader])
-        progress(iteration + 1, max_iter, best, len(running))
+        if leads and iteration >= min(2, max_iter - 1):
+            log_z = found.log_z[_factors_of([leader], n_factors)]
+            best = Best(float(objective[leader]), running[leader], state.take([leader]), log_z)
+        progress(iteration + 1, max_iter, best.objective, len(running))
         recent = {start: histories[start][primed[start] :] for start in running}
-        kept = [at for at, start in enumerate(running) if not _finished(recent[start], tol)]
-        kept = [at for at in kept if running[at] == best_start or _hopeful(recent[running[at]], best, tol)]
+        kept = [at for at, start in enumerate(running) if not _finished(recent[start], tol, window)]
+        kept = [
+            at for at in kept if running[at] == best.start or _hopeful(recent[running[at]], best.objective, tol, window)
+        ]
         settled = not kept
         if settled:
             break
@@ -313,11 +332,14 @@ def fit_layer(
         running = [running[at] for at in kept]
         del found, following  # the next pass needs their room
         done = [list(history) for history in histories]
-        keep(Run(iteration + 1, state, running, done, best, best_start, best_state, _states(rngs), primed, sums))
+        keep(Run(iteration + 1, state, running, done, best, _states(rngs), primed, sums))
+    final, log_z = best.state, best.log_z
     if batches is not None:
-        best_state, _ = update(best_state, run_pass(best_state, data, engine), data.blocks, rule, engine)
+        found = run_pass(final, data, engine)
+        log_z = found.log_z
+        final, _ = update(final, found, data.blocks, rule, engine)
     courses = [np.array(history) for history in histories]
-    return Fit(best_state, courses[best_start], courses, settled)
+    return Fit(final, log_z, courses[best.start], courses, settled)
 
 
 def _factors_of(starts: list[int], n_factors: int) -> np.ndarray:
@@ -329,19 +351,19 @@ def _states(rngs: list[np.random.Generator]) -> list[dict]:
     return [dict(rng.bit_generator.state) for rng in rngs]
 
 
-def _finished(history: list[float], tol: float) -> bool:
-    """Whether the objective has not grown over the last ten iterations."""
-    if len(history) < 10:
+def _finished(history: list[float], tol: float, window: int) -> bool:
+    """Whether the objective has not grown from one window to the next."""
+    if len(history) < 2 * window:
         return False
-    before, after = sum(history[-10:-5]) / 5, sum(history[-5:]) / 5
+    before, after = sum(history[-2 * window : -window]) / window, sum(history[-window:]) / window
     return after - before <= tol * max(abs(after), 1e-3)
 
 
-def _hopeful(history: list[float], best: float, tol: float) -> bool:
+def _hopeful(history: list[float], best: float, tol: float, window: int) -> bool:
     """Whether a start may yet become the best."""
-    if len(history) < 5:
+    if len(history) < window:
         return True
-    step = max(0.0, float(np.diff(history[-4:]).max()))
+    step = max(0.0, float(np.diff(history[1 - window :]).max()))
     return history[-1] + PATIENCE * step > best + tol * abs(best)
 
 

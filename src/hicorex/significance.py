@@ -27,16 +27,16 @@ def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence
     elif not data.in_memory:
         data = data.take(np.arange(data.n_samples), engine)
     # One of every two rows, since rows may be sorted; by chance, since they may come in turns, as case and control.
-    n_samples, weight = data.n_samples, data.weight
+    n_samples = data.n_samples
     first = rng.random(n_samples - n_samples // 2) < 0.5
     one = np.repeat(first, 2)[:n_samples] ^ (np.arange(n_samples) % 2 == 1)
+    halves = [data.take(np.flatnonzero(own), engine) for own in (one, ~one)]
     by_half = []
-    for fitted in (one, ~one):
-        half = data.reweighted(weight * fitted)
+    for fitted, held_out in (halves, halves[::-1]):
         state = fit_layer(
-            half, rule, engine, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
+            fitted, rule, engine, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
         ).state
-        by_half.append(held_out_probabilities(state, data.reweighted(weight * ~fitted), engine))
+        by_half.append(held_out_probabilities(state, held_out, engine))
     return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
 
 

@@ -252,7 +252,7 @@ def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, n
 
 def take_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Some samples of column after column (n, N): the same (M,) of all, or others of each (n, M)."""
-    return values[:, rows] if rows.ndim == 1 else np.take_along_axis(values, rows, axis=1)
+    return np.take(values, rows, axis=1) if rows.ndim == 1 else np.take_along_axis(values, rows, axis=1)
 
 
 def take_factors(parameters, factors):
