@@ -220,7 +220,7 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
     # By the factor that is left out and the states of the others.
     rest_weight = np.empty((depth, n_rest, n_rows), x.dtype)
     rest_log_p = np.empty((depth, n_rest, n_rows), x.dtype)
-    nothing = x.dtype.type(0)
+    nothing, always = x.dtype.type(0), np.ones(n_rows, np.bool_)
     for q in range(columns.size):
         joint_labels(labels, rows, factors[:, q], weight)
         for s in range(n_joint):
@@ -228,29 +228,31 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
         for place in range(depth):
             stride = n_states ** (depth - 1 - place)
             for rest in range(n_rest):
+                own_weight, own_log_p = rest_weight[place, rest], rest_log_p[place, rest]
                 first = rest // stride * stride * n_states + rest % stride
-                rest_weight[place, rest] = weight[first]
-                rest_log_p[place, rest] = log_p[first] + log_weight[first, q]
-                for s in range(first + stride, first + n_states * stride, stride):
-                    rest_weight[place, rest] += weight[s]
-                    _add_density_of(log_p[s], log_weight[s, q], rest_log_p[place, rest])
+                second, end = first + stride, first + n_states * stride
+                _join(log_p[first], log_weight[first, q], log_p[second], log_weight[second, q], own_log_p)
+                _add(weight[first], weight[second], own_weight)
+                for s in range(second + stride, end, stride):
+                    _join(own_log_p, nothing, log_p[s], log_weight[s, q], own_log_p)
+                    _add(own_weight, weight[s], own_weight)
         total[:] = rest_log_p[0, 0]
         for rest in range(1, n_rest):
-            _add_density_of(rest_log_p[0, rest], nothing, total)
+            _join(total, nothing, rest_log_p[0, rest], nothing, total)
         known[:] = 0
         for s in range(n_joint):
             _add_mean(weight[s], log_p[s], nothing, total, share, known)
-        if present.shape[1]:
-            known *= present[q, rows]
-        explained[rows] += known
+        there = present[q, rows] if present.shape[1] else always
+        _add_present(known, there, explained[rows])
         for place in range(depth):
-            others[:] = 0
+            lost = others
+            lost[:] = 0
             for rest in range(n_rest if depth > 1 else 0):
                 own = rest_log_p[place, rest]
-                _add_mean(rest_weight[place, rest], own, log_rest[place, rest, q], total, share, others)
-            if present.shape[1]:
-                others *= present[q, rows]
-            unique[factors[place, q], rows] += known - others
+                _add_mean(rest_weight[place, rest], own, log_rest[place, rest, q], total, share, lost)
+            for row in range(n_rows):
+                lost[row] = known[row] - lost[row]
+            _add_present(lost, there, unique[factors[place, q], rows])
 
 
 @jit
@@ -261,9 +263,22 @@ def _log_density(x, level, mean, half_precision, out):
 
 
 @jit
-def _add_density_of(log_p, log_weight, total):
-    for row in range(log_p.size):
-        total[row] = add_log(total[row], log_p[row] + log_weight)
+def _join(one, log_weight_of_one, other, log_weight_of_other, out):
+    """The logarithm of the sum of two densities, each with its weight."""
+    for row in range(out.size):
+        out[row] = add_log(one[row] + log_weight_of_one, other[row] + log_weight_of_other)
+
+
+@jit
+def _add_present(values, present, out):
+    for row in range(out.size):
+        out[row] += values[row] if present[row] else 0.0
+
+
+@jit
+def _add(one, other, out):
+    for row in range(out.size):
+        out[row] = one[row] + other[row]
 
 
 @jit

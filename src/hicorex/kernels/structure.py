@@ -7,7 +7,7 @@ import numpy as np
 from hicorex.kernels.compiled import jit
 
 # Values of joint states worked on at a time, so that they stay in a fast cache.
-CHUNK = 2**15
+CHUNK = 2**13
 # Logarithm of a ratio beyond any that samples can have.
 LARGEST_RATIO = np.float32(30)
 
@@ -28,12 +28,18 @@ def joint_labels(labels, rows, factors, out):
     for joint in range(out.shape[0]):
         rest, own = joint, out[joint]
         for place in range(factors.size - 1, -1, -1):
-            label = labels[rest % n_states, factors[place], rows]
+            _multiply(labels[rest % n_states, factors[place], rows], place == factors.size - 1, own)
             rest //= n_states
-            if place == factors.size - 1:
-                own[:] = label
-            else:
-                own *= label
+
+
+@jit
+def _multiply(values, is_first, out):
+    if is_first:
+        for row in range(out.size):
+            out[row] = values[row]
+    else:
+        for row in range(out.size):
+            out[row] *= values[row]
 
 
 @jit
