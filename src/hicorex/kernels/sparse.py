@@ -6,7 +6,7 @@ The cells of a tile lie column after column: those of column i from ``starts[i]`
 import numpy as np
 
 from hicorex.kernels.compiled import jit
-from hicorex.kernels.structure import joint_labels
+from hicorex.kernels.structure import add_joint_label, joint_labels
 
 
 @jit
@@ -62,22 +62,11 @@ def joint_counts(starts, rows, codes, columns, places, weight, labels, links, ou
     columns (Q,) and links (D, Q) as in structure.joint_moments; places (Q,) where a variable's cells belong in
     out (P, k^D); weight (T,); labels (k, J, T).
     """
-    n_states = labels.shape[0]
-    last = out.shape[1] // n_states**2
     for q in range(columns.size):
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         for cell in range(starts[columns[q]], starts[columns[q] + 1]):
             row = rows[cell]
-            counts = out[places[q] + codes[cell]]
-            for s in range(n_states):
-                first = weight[row] * labels[s, links[0, q], row]
-                for t in range(n_states):
-                    both = first * labels[t, links[1, q], row]
-                    if not deep:
-                        counts[(s * n_states + t) * last] += both
-                        continue
-                    for u in range(n_states):
-                        counts[(s * n_states + t) * n_states + u] += both * labels[u, links[2, q], row]
+            add_joint_label(out[places[q] + codes[cell]], weight[row], labels, links[:, q], row, deep)
 
 
 @jit

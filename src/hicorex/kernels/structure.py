@@ -125,18 +125,62 @@ def joint_counts(codes, columns, offsets, weight, labels, links, out):
     n_states, _, n_rows = labels.shape
     last = out.shape[1] // n_states**2
     for q in range(columns.shape[0]):
+        own, counts = codes[columns[q]], out[offsets[q] :]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
-        for row in range(n_rows):
-            cell = out[offsets[q] + codes[columns[q], row]]
-            for s in range(n_states):
-                first = weight[row] * labels[s, links[0, q], row]
-                for t in range(n_states):
-                    both = first * labels[t, links[1, q], row]
-                    if not deep:
-                        cell[(s * n_states + t) * last] += both
-                        continue
-                    for u in range(n_states):
-                        cell[(s * n_states + t) * n_states + u] += both * labels[u, links[2, q], row]
+        if n_states == 2:
+            third = labels[1, links[-1, q]] if deep else np.zeros(n_rows, labels.dtype)
+            first, second = labels[1, links[0, q]], labels[1, links[1, q]]
+            for row in range(n_rows):
+                _add_two_states(counts[own[row]], weight[row], first[row], second[row], third[row], last)
+        else:
+            for row in range(n_rows):
+                add_joint_label(counts[own[row]], weight[row], labels, links[:, q], row, deep)
+
+
+@jit
+def add_joint_label(counts, weight, labels, factors, row, deep):
+    """Add the label of a sample for two factors, or three if deep, to counts by joint state (k^D,)."""
+    n_states = labels.shape[0]
+    last = counts.size // n_states**2
+    for s in range(n_states):
+        first = weight * labels[s, factors[0], row]
+        for t in range(n_states):
+            both = first * labels[t, factors[1], row]
+            if not deep:
+                counts[(s * n_states + t) * last] += both
+                continue
+            for u in range(n_states):
+                counts[(s * n_states + t) * n_states + u] += both * labels[u, factors[2], row]
+
+
+@jit
+def _add_two_states(counts, weight, first, second, third, last):
+    """As add_joint_label, from probabilities of state 1 of factors that have no more than two, 0 for a third that is not
+    there."""
+    one = weight * first
+    none = weight - one
+    other = none * second
+    none -= other
+    both = one * second
+    one -= both
+    if last == 1:
+        counts[0] += none
+        counts[1] += other
+        counts[2] += one
+        counts[3] += both
+        return
+    rest = none * third
+    counts[0] += none - rest
+    counts[1] += rest
+    rest = other * third
+    counts[2] += other - rest
+    counts[3] += rest
+    rest = one * third
+    counts[4] += one - rest
+    counts[5] += rest
+    rest = both * third
+    counts[6] += both - rest
+    counts[7] += rest
 
 
 @jit
