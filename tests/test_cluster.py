@@ -28,15 +28,11 @@ from clusters import (  # noqa: F401
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 from hicorex.engine import LocalEngine, cluster, reduction
-from hicorex.engine.cluster import (
-    ClusterEngine,
-    column_names,
-    current_client,
-    row_count,
-    row_lengths,
-    row_parts,
-)
+from hicorex.engine.cluster import ClusterEngine, current_client
+from hicorex.engine.collection import column_names, row_count, row_lengths, row_parts
+from hicorex.engine.held import Held
 from hicorex.engine.reduction import add_up
+from hicorex.engine.watch import Watch
 from hicorex.exceptions import HicorexError
 
 # Workers cannot import this file.
@@ -196,10 +192,10 @@ def test_memory_that_begins_anywhere_is_copied():
     memory = bytearray(8 * 20 + 3)
     odd = np.frombuffer(memory, np.float64, 20, offset=3)
     assert not odd.flags.aligned
-    read = cluster.Held(odd).value
+    read = Held(odd).value
     assert read.flags.aligned
     assert read.flags.writeable
-    assert cluster.Held(np.zeros((0, 3))).value.shape == (0, 3)
+    assert Held(np.zeros((0, 3))).value.shape == (0, 3)
 
 
 @pytest.mark.parametrize("error", [HicorexError("column 'a'"), FileNotFoundError("gone.csv"), TimeoutError("own")])
@@ -237,17 +233,17 @@ def test_results_come_in_order_and_few_are_in_flight(client):
 
 @pytest.mark.parametrize("held_up", [0, 3])
 def test_slow_workers_are_not_lost_ones(client, monkeypatch, held_up):
-    ask = ClusterEngine._ask
+    ask = Watch.ask
 
-    async def ask_late(engine):
+    async def ask_late(watch):
         time.sleep(held_up)  # of the whole loop, as on a busy machine
-        return await ask(engine)
+        return await ask(watch)
 
     def slow(part):
         time.sleep(4)
         return moments(part)
 
-    monkeypatch.setattr(ClusterEngine, "_ask", ask_late)
+    monkeypatch.setattr(Watch, "ask", ask_late)
     with ClusterEngine(client, patience=2) as engine:
         parts = engine.hold(make_part, range(2))
         assert bits(engine.sum_parts(slow, parts)) == expected(2)
@@ -334,7 +330,7 @@ def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back(tmp_path)
             assert 2 <= time.monotonic() - begin < 20
             assert strike.file.exists()
         # One that arrives while it is waited for
-        engine.patience = 30
+        engine._watch.patience = 30
         timer = threading.Timer(1, workers.start)
         timer.start()
         assert bits(engine.sum_parts(moments, parts)) == expected(4)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from hicorex.columns import Columns, check_shape, rows_of
 from hicorex.data import Data, Part, row_slices, tile_height, totals_of
-from hicorex.engine import ClusterEngine, LocalEngine, cluster
+from hicorex.engine import ClusterEngine, LocalEngine, cluster, collection
 from hicorex.engine.reduction import ARITY, add_up
 from hicorex.exceptions import HicorexError
 from hicorex.schema import Schema, precision, resolve_kinds
@@ -161,14 +161,14 @@ class OnCluster(Intake):
     """A Dask array or data frame, whose samples the workers of a cluster hold; of unseen categories nothing is told."""
 
     def __init__(self, X: Any, client: Any, least_samples: int):
-        super().__init__(cluster.example(X), 1)
+        super().__init__(collection.example(X), 1)
         self._X, self._client = X, client
         with ClusterEngine(client) as engine:
-            self._lengths = cluster.row_lengths(X, engine)
+            self._lengths = collection.row_lengths(X, engine)
             self.shape = (sum(self._lengths), self.shape[1])
             check_shape(self.shape, least_samples)
             if self._sparse:
-                self.row_cells = max(1, cluster.stored_cells(X, engine) // self.shape[0])
+                self.row_cells = max(1, collection.stored_cells(X, engine) // self.shape[0])
 
     def engine(self, n_jobs: int | None) -> ClusterEngine:
         """What passes over the samples: the workers, and here so many threads."""
@@ -180,7 +180,7 @@ class OnCluster(Intake):
 
     def lazily(self, model: Any, function: Callable) -> tuple[Any, ...]:
         """The arrays that function(model, rows) gives, as arrays of Dask that are computed where the rows are."""
-        return cluster.map_rows(self._X, self._lengths, function, model)
+        return collection.map_rows(self._X, self._lengths, function, model)
 
     def _each(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Any) -> Iterator[Any]:
         return engine.each(*self._there(function, weight, all_rows))
@@ -199,7 +199,7 @@ class OnCluster(Intake):
 
     def _there(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice]) -> tuple:
         """What a worker calls for function(columns, weight, rows), and with what for each part."""
-        tables = cluster.row_parts(self._X, [0, *(rows.stop for rows in all_rows)], self._lengths)
+        tables = collection.row_parts(self._X, [0, *(rows.stop for rows in all_rows)], self._lengths)
         weights = [None if weight is None else weight[rows] for rows in all_rows]
         return partial(_read_there, function, self._sparse), tables, weights, all_rows
 
@@ -208,14 +208,14 @@ class _FromDask(Source):
     """A Dask array or data frame where there is no cluster, computed here some rows at a time."""
 
     def __init__(self, X: Any):
-        self._X, self._lengths = X, cluster.row_lengths(X)
-        self.names = cluster.column_names(X)
+        self._X, self._lengths = X, collection.row_lengths(X)
+        self.names = collection.column_names(X)
         self.shape = (sum(self._lengths), X.shape[1])
 
     def read(self, first: int, stop: int) -> Any:
         """Rows ``first`` to ``stop - 1``, computed."""
         self._check_range(first, stop)
-        return cluster.row_parts(self._X, [first, stop], self._lengths)[0].compute()
+        return collection.row_parts(self._X, [first, stop], self._lengths)[0].compute()
 
     def n_bytes(self) -> int:
         """About the size of the whole table in memory."""
@@ -245,12 +245,12 @@ def take_in(X: Any, least_samples: int = 2) -> InMemory | OnDisk | OnCluster:
     """The table that X stands for, of at least so many samples, or X itself if it was taken in before."""
     if isinstance(X, InMemory | OnDisk | OnCluster):
         return X
-    if cluster.is_collection(X):
+    if collection.is_collection(X):
         client = cluster.current_client()
         if client is not None:
             return OnCluster(X, client, least_samples)
-        cluster.example(X)  # refuses what is no table
-        return InMemory(X.compute(), least_samples) if cluster.is_sparse(X) else OnDisk(_FromDask(X), least_samples)
+        collection.example(X)  # refuses what is no table
+        return InMemory(X.compute(), least_samples) if collection.is_sparse(X) else OnDisk(_FromDask(X), least_samples)
     source = X if isinstance(X, Source) else source_of(X)
     return InMemory(X, least_samples) if source is None else OnDisk(source, least_samples)
 

@@ -4,39 +4,32 @@ A part and a sum are tasks of tasks, never copies sent from here, so that the sc
 had. Dask is imported where it is used, because hicorex works without it.
 """
 
-import asyncio
-import concurrent.futures
+import ctypes
+import os
 import pickle
 import sys
-import warnings
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import lru_cache, partial
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakSet
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 from threadpoolctl import ThreadpoolController
 
+from hicorex.engine.held import Held, read, write
 from hicorex.engine.local import LocalEngine
 from hicorex.engine.reduction import ARITY, add_up, some_tiles
-from hicorex.exceptions import ClusterLostError, HicorexError
+from hicorex.engine.watch import PATIENCE, Watch, explained, outcome
+from hicorex.exceptions import HicorexError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# Seconds that a cluster may be without any worker, or its scheduler without an answer.
-PATIENCE = 30.0
-# Seconds between two looks at the workers while waiting.
-GLANCE = 1.0
-# Bytes of which the address of a new array is a multiple.
-ALIGNMENT = 16
-# Edges of chunks are moved in one step, however many pieces that makes.
-ONE_STEP = 10**12
+# From malloc.h.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 class ClusterEngine(LocalEngine):
@@ -52,7 +45,7 @@ class ClusterEngine(LocalEngine):
         if client.asynchronous:
             raise HicorexError("The Dask client is asynchronous, which a fit cannot wait for: use Client(address).")
         self.client: Any = client
-        self.patience = patience
+        self._watch = Watch(client, patience)
         self._held: WeakSet = WeakSet()
 
     def __exit__(self, *error) -> None:
@@ -114,7 +107,7 @@ class ClusterEngine(LocalEngine):
         if _is_here(items[0]):
             yield from super().each(function, *items)
             return
-        most = 1 + sum(self._finish(self._ask).values())
+        most = 1 + sum(self._watch.finish(self._watch.ask).values())
         sent = self._submit([self._send(function)])
         waiting: deque = deque()
         try:
@@ -164,94 +157,15 @@ class ClusterEngine(LocalEngine):
         import dask
 
         # A function may be of some megabytes, of which Dask would warn every time.
-        with self._reaching(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        with self._watch.reaching(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             return self.client.compute(tasks)
 
     def _wait(self, futures: list["Future"], fetch: bool = False) -> list:
         """The results of futures if these are fetched; what a task raised is raised as it is."""
-        error, results = self._finish(partial(_outcome, self.client, futures, fetch))
+        error, results = self._watch.finish(partial(outcome, self.client, futures, fetch))
         if error is not None:
-            raise _explained(error)
+            raise explained(error)
         return results
-
-    def _finish(self, work: Callable[[], Coroutine]) -> Any:
-        """What some work of the client's loop gives."""
-        with self._reaching():
-            watch = self._watch(work)
-            try:
-                waiting = asyncio.run_coroutine_threadsafe(watch, self.client.loop.asyncio_loop)
-            except RuntimeError as closed:
-                watch.close()
-                raise ConnectionError("the client is closed") from closed
-            try:
-                while not concurrent.futures.wait([waiting], timeout=GLANCE).done:
-                    # The loop of a client that was closed meanwhile may never go on.
-                    self._require_client()
-                    self._nudge()
-                return waiting.result()
-            finally:
-                waiting.cancel()
-
-    async def _watch(self, work: Callable[[], Coroutine]) -> Any:
-        """What the work gives, unless there are no workers for too long.
-
-        Not the clock is asked how long that is but the number of looks: a process that is itself held up, as on a busy
-        machine, looks less often, and must not take that for a silence of the cluster.
-        """
-        working = asyncio.ensure_future(work())
-        asking = None
-        silence = 0.0
-        try:
-            while not (await asyncio.wait([working], timeout=GLANCE))[0]:
-                self._require_client()
-                silence += GLANCE
-                workers = None
-                if asking is not None and asking.done():
-                    with suppress(OSError, RuntimeError):  # the last of a client that is being closed
-                        workers = asking.result()
-                    asking = None
-                if workers:
-                    silence = 0.0
-                elif silence > self.patience:
-                    raise _lost("does not answer" if workers is None else "has no workers", self.patience)
-                asking = asking or asyncio.ensure_future(self._ask())
-            return working.result()
-        finally:
-            working.cancel()
-            if asking is not None:
-                asking.cancel()
-
-    async def _ask(self) -> dict[str, int]:
-        """The threads of each worker."""
-        return await self.client.nthreads(asynchronous=True)
-
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        """Errors of the cluster itself as one that says what to do."""
-        from distributed.client import ClosedClientError
-
-        try:
-            self._require_client()
-            yield
-        except (concurrent.futures.CancelledError, ClosedClientError, OSError) as error:
-            raise ClusterLostError(
-                f"The Dask cluster was lost ({str(error) or type(error).__name__}): start a scheduler and workers, "
-                "connect a client to them, and run again with the same checkpoint."
-            ) from error
-
-    def _nudge(self) -> None:
-        """Have the scheduler look at the tasks that it put off.
-
-        Those that it queued while a worker waited for one that was then lost would else stay there.
-        """
-        from distributed import Future
-
-        # To release what never was does nothing else.
-        Future(f"hicorex-nudge-{uuid4().hex}", self.client).release()
-
-    def _require_client(self) -> None:
-        if self.client.status == "closed":
-            raise ConnectionError("the client is closed")
 
 
 def current_client() -> "Client | None":
@@ -268,165 +182,9 @@ def current_client() -> "Client | None":
     return None
 
 
-def row_lengths(X: Any, engine: ClusterEngine | None = None) -> list[int]:
-    """The rows of each chunk of a Dask array or partition of a Dask DataFrame, in one round where they are unknown."""
-    from dask import compute, delayed
-
-    if _is_array(X) and not np.isnan(X.chunks[0]).any():
-        return list(X.chunks[0])
-    # One column tells the length, and is all that many formats then read.
-    blocks = X.to_delayed()[:, 0] if _is_array(X) else X.iloc[:, :1].to_delayed()
-    lengths = [delayed(_n_rows, pure=False)(block) for block in blocks]
-    return list(compute(*lengths) if engine is None else engine.fetch(lengths))
-
-
-def stored_cells(X: Any, engine: ClusterEngine) -> int:
-    """The cells that the chunks of a Dask array of sparse ones store, in one round."""
-    from dask import delayed
-
-    return sum(engine.fetch([delayed(_n_stored, pure=False)(block) for block in X.to_delayed().ravel()]))
-
-
-def row_count(X: Any, engine: ClusterEngine | None = None) -> int:
-    """The rows of a Dask array or DataFrame."""
-    return sum(row_lengths(X, engine))
-
-
-def column_names(X: Any) -> list | None:
-    """The names of the columns of a Dask DataFrame, None of an array."""
-    return None if _is_array(X) else list(X.columns)
-
-
-def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -> list:
-    """Dask's Delayed of the rows from each of the boundaries to the next, all columns together.
-
-    Each gives an ndarray or a sparse table of a Dask array and a pandas DataFrame of a Dask DataFrame. ``lengths`` are
-    those of ``row_lengths``, which are computed if they are not given.
-    """
-    from dask import delayed
-
-    lengths = row_lengths(X) if lengths is None else lengths
-    if not 0 <= boundaries[0] <= boundaries[-1] <= sum(lengths):
-        raise HicorexError(f"Boundaries {boundaries[0]} to {boundaries[-1]} are not those of {sum(lengths)} rows.")
-    if _is_array(X):
-        from dask.array import Array
-
-        _require_columns(X)
-        X = Array(X.dask, X.name, (tuple(lengths), X.chunks[1]), meta=X)
-        chunks = (tuple(int(b - a) for a, b in pairwise(boundaries)), (X.shape[1],))
-        X = X[boundaries[0] : boundaries[-1]].rechunk(chunks, threshold=ONE_STEP, method="tasks")
-        return list(X.to_delayed()[:, 0])
-    partitions = X.to_delayed()
-    edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
-    cut = delayed(_cut, pure=False)
-    parts = []
-    for a, b in pairwise(boundaries):
-        # The first partition stands for rows that are none.
-        within = [p for p in range(len(lengths)) if edges[p] < b and edges[p + 1] > a] or [0]
-        slices = [(max(0, int(a - edges[p])), max(0, int(b - edges[p]))) for p in within]
-        name = f"hicorex-rows-{uuid4().hex}"
-        parts.append(cut([partitions[p] for p in within], slices, dask_key_name=name))
-    return parts
-
-
 def _is_here(parts: Sequence) -> bool:
     """Whether parts are in this process, as a few rows of a table that its workers hold may be."""
     return hasattr(type(parts[0]), "tiles")
-
-
-def is_collection(X: Any) -> bool:
-    """Whether X is a Dask array or DataFrame."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
-
-
-def example(X: Any) -> Any:
-    """Two rows like those of a Dask array or DataFrame, computed from nothing."""
-    n_dimensions = X.ndim if hasattr(type(X), "ndim") else 0
-    if n_dimensions != 2:
-        raise HicorexError(f"X is a Dask collection of {n_dimensions} dimension(s); give rows and columns.")
-    if not _is_array(X):
-        return X._meta_nonempty
-    _require_columns(X)
-    if X.dtype == object:
-        raise HicorexError("The Dask array is of type object: make it numbers or text, or a Dask DataFrame.")
-    return csr_array((2, X.shape[1]), dtype=X.dtype) if is_sparse(X) else np.zeros((2, X.shape[1]), X.dtype)
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a Dask array that says of its chunks that they are scipy's sparse tables."""
-    return _is_array(X) and issparse(X._meta)
-
-
-def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tuple:
-    """The arrays that function(model, rows) gives for each chunk or partition, as arrays of Dask."""
-    from dask import array, delayed
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of values that are in no row
-        known = function(model, example(X))
-    call = delayed(function, pure=False, nout=len(known))
-    sent = delayed(model, pure=False, traverse=False)
-    edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
-    found = [call(sent, rows) for rows in row_parts(X, edges, lengths)]
-    return tuple(
-        array.concatenate(
-            [
-                array.from_delayed(own[at], (length, *like.shape[1:]), like.dtype)
-                for own, length in zip(found, lengths, strict=True)
-            ]
-        )
-        for at, like in enumerate(known)
-    )
-
-
-class Held:
-    """What a worker holds, of a size that the scheduler sees, and in memory that is the same wherever it went.
-
-    Arrays that travelled may begin anywhere and be read-only, and those with gaps lose them. Any of these may change
-    the last bits of what is computed from them.
-    """
-
-    __slots__ = ("size", "value")
-
-    def __init__(self, value: Any, size: int | None = None):
-        head, buffers = _write(value)
-        self.value = _read(head, buffers)
-        self.size = len(head) + sum(buffer.raw().nbytes for buffer in buffers) if size is None else size
-
-    def __sizeof__(self) -> int:
-        return self.size
-
-    def __reduce_ex__(self, protocol) -> tuple:
-        head, buffers = _write(self.value)
-        # The scheduler speaks an older protocol, which knows no buffers.
-        return _restore, (self.size, head, buffers if protocol >= 5 else [bytes(own) for own in buffers])
-
-
-def _restore(size: int, head: bytes, buffers: list) -> Held:
-    held = Held.__new__(Held)
-    held.size, held.value = size, _read(head, buffers)
-    return held
-
-
-def _write(value: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
-    """A value as bytes, and the memory of its arrays, which is not copied."""
-    import cloudpickle
-
-    buffers: list[pickle.PickleBuffer] = []
-    head = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    return head, [pickle.PickleBuffer(buffer.raw()) for buffer in buffers]
-
-
-def _read(head: bytes, buffers: list) -> Any:
-    """The value that was written, its arrays in memory like that of any new array."""
-    memory = [np.frombuffer(buffer, np.uint8) for buffer in buffers]
-    return pickle.loads(
-        head, buffers=[own if own.flags.writeable and _begins_well(own) else own.copy() for own in memory]
-    )
-
-
-def _begins_well(array: np.ndarray) -> bool:
-    return array.ctypes.data % ALIGNMENT == 0
 
 
 def _calls(task: Callable, function: Any, items: Any) -> list:
@@ -447,7 +205,21 @@ def _load(data: bytes) -> Held:
 def _call(function: Held, *items: Any) -> Held:
     # Never undone, as threads of a worker would undo it for each other; Dask's nannies limit it likewise.
     _controller(len(sys.modules)).limit(limits=1, user_api="blas")
-    return Held(function.value(*(item.value if isinstance(item, Held) else _read(*_write(item)) for item in items)))
+    _keep_freed_memory()
+    return Held(function.value(*(item.value if isinstance(item, Held) else read(*write(item)) for item in items)))
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Let the C library keep up to 64 MB that are free, if all that forbids it is the default of Dask's nannies.
+
+    By that every temporary array would have new pages of memory, and a pass would take twice the time.
+    """
+    if os.environ.get("MALLOC_TRIM_THRESHOLD_") == "65536":
+        with suppress(OSError, AttributeError):  # not the GNU C library
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(M_MMAP_THRESHOLD, 2**25)
+            mallopt(M_TRIM_THRESHOLD, 2**26)
 
 
 @lru_cache(maxsize=1)
@@ -481,74 +253,8 @@ def _add(*sums: Held) -> Held:
     return Held(add_up(own.value for own in sums if own.value is not None))
 
 
-def _cut(partitions: list, slices: list[tuple[int, int]]) -> Any:
-    """The rows of some partitions, one after the other."""
-    from dask.dataframe.dispatch import concat
-
-    pieces = [partition.iloc[a:b] for partition, (a, b) in zip(partitions, slices, strict=True)]
-    return pieces[0] if len(pieces) == 1 else concat(pieces)
-
-
-def _is_array(X: Any) -> bool:
-    return hasattr(X, "chunks") and hasattr(X, "rechunk")
-
-
-def _require_columns(X: Any) -> None:
-    if np.isnan(X.chunks[1]).any():
-        raise HicorexError("The Dask array has columns of unknown number: call its compute_chunk_sizes() before.")
-
-
-def _n_rows(rows: Any) -> int:
-    return rows.shape[0]
-
-
-def _n_stored(rows: Any) -> int:
-    rows = rows.tocsr(copy=True)
-    rows.sum_duplicates()
-    return int(rows.nnz)
-
-
 def _release(futures: Any) -> None:
     for future in list(futures):
         # A loop that is closed has nothing left to release.
         with suppress(RuntimeError):
             future.release()
-
-
-async def _outcome(client: "Client", futures: list["Future"], fetch: bool) -> tuple:
-    """The error of a task that failed, or None and the results of all."""
-    for settled in asyncio.as_completed([future.exception(asynchronous=True) for future in futures]):
-        error = await settled
-        if error is not None:
-            return error, []
-    if not fetch:
-        if any(future.cancelled() for future in futures):
-            raise concurrent.futures.CancelledError("the scheduler dropped the work")
-        return None, []
-    try:
-        return None, await client.gather(futures, asynchronous=True)
-    except Exception:
-        # A result that was lost on its way may fail when it is computed again.
-        for future in futures:
-            if future.status == "error":
-                return await future.exception(asynchronous=True), []
-        raise
-
-
-def _explained(error: BaseException) -> BaseException:
-    """The error of a task as it is, or what to do where the scheduler gave a task up."""
-    if type(error).__module__ != "distributed.scheduler":
-        return error
-    explained = ClusterLostError(
-        f"The Dask scheduler gave up: {error} If workers died for want of memory, start them with more, or with fewer "
-        "threads each; if they are often taken away, raise distributed.scheduler.allowed-failures where the scheduler "
-        "starts. Then run again with the same checkpoint."
-    )
-    explained.__cause__ = error
-    return explained
-
-
-def _lost(what: str, seconds: float) -> ClusterLostError:
-    return ClusterLostError(
-        f"The Dask cluster {what} for {seconds:g} seconds: start workers, and run again with the same checkpoint."
-    )

@@ -155,8 +155,7 @@ def add_joint_label(counts, weight, labels, factors, row, deep):
 
 @jit
 def _add_two_states(counts, weight, first, second, third, last):
-    """As add_joint_label, from probabilities of state 1 of factors that have no more than two, 0 for a third that is not
-    there."""
+    """As add_joint_label, from the probabilities of state 1 of factors with two states, 0 for a third that is not."""
     one = weight * first
     none = weight - one
     other = none * second
