@@ -1,6 +1,7 @@
 """Workers of a Dask cluster: the same bits as here, whatever happens to them, and nothing left behind."""
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -411,6 +412,33 @@ def test_linear_algebra_has_one_thread_within_tasks():
         assert set(client.run(threads).values()) == {2}
         parts = engine.hold(lambda i: i, range(40))
         assert list(engine.each(observed, parts)) == [(1, 1)] * 40
+
+
+FAULTS = """
+import resource
+import numpy as np
+from hicorex.engine import cluster
+cluster._keep_freed_memory()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(50):
+    np.ones(2**18)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the GNU C library")
+def test_workers_keep_freed_memory_unless_told_otherwise():
+    pages = {}
+    for threshold in ("65536", "65535"):  # the first is what Dask's nannies say
+        run = subprocess.run(
+            [sys.executable, "-c", FAULTS],
+            env=os.environ | {"MALLOC_TRIM_THRESHOLD_": threshold},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        pages[threshold] = int(run.stdout)
+    assert pages["65536"] < 5000 < 20_000 < pages["65535"]
 
 
 ROWS, COLUMNS = 103, 7

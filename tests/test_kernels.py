@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp, rel_entr, softmax
 
+from hicorex import kernels
 from hicorex.kernels.compiled import add_log, exp, jit, log1p
 from hicorex.layer import labels_of
+from hicorex.marginals.base import most_likely
 
 # Rounding of one operation, times as many as polynomials have.
 ERROR = {np.float32: 2e-6, np.float64: 1e-14}
@@ -59,10 +61,21 @@ def test_labels_are_a_softmax(n_states, dtype):
     assert_allclose(labels, softmax(logits, axis=0), atol=ERROR[dtype])
     assert_allclose(log_normaliser, logsumexp(logits, axis=0), rtol=ERROR[dtype], atol=10 * ERROR[dtype])
     assert_allclose(labels.sum(axis=0), 1, rtol=ERROR[dtype])
+    cost = np.empty((4, 999))
+    kernels.labels.costs(labels.astype(float), np.log(prior), cost)
+    assert_allclose(cost, rel_entr(labels.astype(float), prior[:, :, None]).sum(axis=0), atol=1e-14)
+    assert_array_equal(most_likely(labels), labels.argmax(axis=0))
     clear = np.diff(np.sort(logits, axis=0)[-2:], axis=0)[0] > 1e-4
     assert_array_equal(labels.argmax(axis=0)[clear], logits.argmax(axis=0)[clear])
 
 
+def test_certain_labels_cost_what_they_tell():
+    hard = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+    cost = np.empty((1, 2))
+    kernels.labels.costs(hard, np.log([[0.25], [0.75]]), cost)
+    assert_allclose(cost, [[np.log(4), np.log(4 / 3)]])
+
+
 def test_the_first_of_equal_states_is_the_most_likely():
     labels, _ = labels_of(np.zeros((3, 5), np.float32), np.full((2, 3), 0.5))
-    assert not labels.argmax(axis=0).any()
+    assert not most_likely(labels).any()

@@ -32,7 +32,7 @@ from hicorex.layer import (
     labels_of,
     used_only,
 )
-from hicorex.marginals.base import Questions
+from hicorex.marginals.base import Questions, most_likely
 from hicorex.progress import Progress
 from hicorex.significance import LEVEL, held_out_probabilities, link_probabilities
 from hicorex.sizing import Search, Sizing, choose_size
@@ -361,7 +361,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
     def _label(self, X: Any) -> np.ndarray:
         """As transform, but an array whatever the output is set to."""
-        return self._map(X, lambda state, data, engine: (_labels(state, data, engine)[0].argmax(axis=0).T,))[0]
+        return self._map(X, lambda state, data, engine: (most_likely(_labels(state, data, engine)[0]).T,))[0]
 
     def _states_and_log_z(self, X: Any) -> tuple[np.ndarray, ...]:
         """What transform and log_z give, in one pass."""
@@ -439,7 +439,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
         def of_tile(part: Part, rows: slice) -> np.ndarray:
             labels, _ = label_tile(state, blocks, weights, part.tile(blocks, rows))
-            return labels.argmax(axis=0).astype(np.int8).T
+            return most_likely(labels, np.int8).T
 
         return put_together(of_tile, data, engine)
 
@@ -494,7 +494,7 @@ def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.
 
     def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         labels, log_z = label_tile(state, blocks, weights, part.tile(blocks, rows))
-        return labels.argmax(axis=0), log_z
+        return most_likely(labels), log_z
 
     states, log_z = zip(*engine.tiles(of_tile, data.parts), strict=True)
     return np.concatenate(states, axis=1).T, np.concatenate(log_z, axis=1).T

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import rel_entr
 
+from hicorex import kernels
 from hicorex.data import Data, Part
 from hicorex.layer import State, block_weights, label_tile, run_pass
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, most_likely
 from hicorex.structure import first_factors, kept_links
 
 
@@ -62,14 +62,15 @@ class View(NamedTuple):
         labels, log_z = label_tile(self.state, self.blocks, self.weights, tiles)
         if self.relabel is not None:
             labels = self.relabel(labels, first)
-        cost = rel_entr(labels, self.prior).sum(axis=0)
+        cost = np.empty(labels.shape[1:])
+        kernels.labels.costs(labels, np.log(self.prior[:, :, 0]), cost)
         if self.share:
             cost += self.share * ((labels**2 / self.prior).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost
         for block, tile, own in zip(self.blocks, tiles, self.ratios, strict=True):
             for ratios in own:
                 block.add_explained(tile, ratios, labels, explained, unique)
-        return Explained(explained, labels.argmax(axis=0), log_z, cost, unique)
+        return Explained(explained, most_likely(labels), log_z, cost, unique)
 
 
 def links_of(state: State, data: Data) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ from hicorex import kernels
 from hicorex.archive import storable
 from hicorex.batches import Batches, Running
 from hicorex.data import Data, Part
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, take_factors
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, most_likely, take_factors
 from hicorex.starts import Seed, choose_variables
 
 # Iterations after which factors that explain nothing are started anew from another variable.
@@ -147,7 +147,7 @@ def label_tile(state: State, blocks: list, weights: list, tiles: list) -> tuple[
 def harden(labels: np.ndarray, first: int) -> np.ndarray:
     """All of each label's probability on its most likely state, the first of equals."""
     hard = np.zeros_like(labels)
-    np.put_along_axis(hard, labels.argmax(axis=0)[None], 1, axis=0)
+    np.put_along_axis(hard, most_likely(labels)[None], 1, axis=0)
     return hard
 
 

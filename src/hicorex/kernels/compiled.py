@@ -35,7 +35,7 @@ def _log1p_by_root(t):
     return np.where(t > 0, 2 * np.arctanh(s) / np.where(t > 0, s, 1), 2.0)
 
 
-_LOG2_E = 1 / math.log(2)
+_LOG_2, _LOG2_E = math.log(2), 1 / math.log(2)
 _EXP2_SINGLE = _polynomial(np.exp2, 5, 1, np.float32)
 _EXP2_DOUBLE = _polynomial(np.exp2, 12, 1, np.float64)
 _LOG1P_SINGLE = _polynomial(_log1p_by_argument, 8, 1, np.float32)
@@ -112,6 +112,22 @@ def _log1p(u):
         t4 = t2 * t2
         low = (d0 + t * d1) + t2 * (d2 + t * d3) + t4 * ((d4 + t * d5) + t2 * (d6 + t * d7))
         return s * (low + t4 * t4 * ((d8 + t * d9) + t2 * d10))
+
+    return double
+
+
+def log(x):  # pragma: no cover - replaced by the overload below
+    """log(x) for x from 1e-300 to 1e300 in double precision."""
+    return math.log(x)
+
+
+@overload(log, inline="always")
+def _log(x):
+    def double(x):
+        bits = np.float64(x).view(np.int64)
+        power = np.int32(bits >> np.int64(52)) - np.int32(1023)
+        fraction = np.int64((bits & np.int64(0xFFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000)).view(np.float64)
+        return power * _LOG_2 + log1p(fraction - 1.0)
 
     return double
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hicorex.kernels.compiled import add_log, exp, jit, log1p
+from hicorex.kernels.compiled import add_log, exp, jit, log, log1p
 
 
 @jit
@@ -50,6 +50,40 @@ def _exponentiate(logit, log_normaliser, total):
     for row in range(logit.size):
         logit[row] = exp(logit[row] - log_normaliser[row])
         total[row] += logit[row]
+
+
+@jit
+def most_likely(labels, out):
+    """The most likely state of each factor, the first of equals, into out (J, T): labels (k, J, T)."""
+    n_states, n_factors, n_rows = labels.shape
+    best = np.empty(n_rows, labels.dtype)
+    for j in range(n_factors):
+        best[:] = labels[0, j]
+        out[j] = 0
+        for s in range(1, n_states):
+            _take_larger(labels[s, j], s, best, out[j])
+
+
+@jit
+def _take_larger(values, state, best, out):
+    for row in range(values.size):
+        out[row] = state if values[row] > best[row] else out[row]
+        best[row] = max(values[row], best[row])
+
+
+@jit
+def costs(labels, log_prior, out):
+    """sum_s p(s) log p(s) / p_j(s) of labels (k, J, T) in double precision and log_prior (k, J), into out (J, T)."""
+    for j in range(labels.shape[1]):
+        out[j] = 0
+        for s in range(labels.shape[0]):
+            _add_cost(labels[s, j], log_prior[s, j], out[j])
+
+
+@jit
+def _add_cost(label, log_prior, out):
+    for row in range(label.size):
+        out[row] += label[row] * (log(max(label[row], 1e-300)) - log_prior)
 
 
 @jit

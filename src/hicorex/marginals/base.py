@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from hicorex import kernels
 from hicorex.archive import storable
 from hicorex.kernels.structure import LARGEST_RATIO
 
@@ -248,6 +249,13 @@ def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, n
     local = links[start, :, column].T
     local = local[: max(2, int((local >= 0).any(axis=1).sum()))]
     return start, column, np.ascontiguousarray(np.where(local < 0, -1, local + n_factors * start))
+
+
+def most_likely(labels: np.ndarray, dtype: Any = np.intp) -> np.ndarray:
+    """The most likely state of each factor, the first of equals, (J, T), of labels (k, J, T)."""
+    states = np.empty(labels.shape[1:], dtype)
+    kernels.labels.most_likely(labels, states)
+    return states
 
 
 def take_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -9,7 +9,17 @@ from scipy.special import chdtrc
 
 from hicorex import kernels
 from hicorex.archive import storable
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, linked, take_rows, unbiased
+from hicorex.marginals.base import (
+    PRIOR_SAMPLES,
+    Answers,
+    Block,
+    Joint,
+    Questions,
+    linked,
+    most_likely,
+    take_rows,
+    unbiased,
+)
 
 # Dependence between columns is measured on their most frequent categories; the rest count as one.
 MOST_FEATURES = 8
@@ -213,7 +223,7 @@ class Categorical(Block):
             joint = self._joint(tile, labels, weight, weights)
         if weights.questions.order is not None:
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
-            label = labels.argmax(axis=0).astype(np.int8)
+            label = most_likely(labels, np.int8)
             order = weights.questions.order
             kernels.structure.categorical_guesses(
                 tile.codes, self.offsets, weights.guess, label, weight, order, *guesses

@@ -8,7 +8,17 @@ from scipy.special import fdtrc
 
 from hicorex import kernels
 from hicorex.archive import storable
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Joint, Questions, all_states, linked, take_rows
+from hicorex.marginals.base import (
+    PRIOR_SAMPLES,
+    Answers,
+    Block,
+    Joint,
+    Questions,
+    all_states,
+    linked,
+    most_likely,
+    take_rows,
+)
 
 # Relative to the column's own variance: below it, float32 sums carry no information.
 VARIANCE_FLOOR = 1e-4
@@ -229,7 +239,7 @@ class Gaussian(Block):
             kernels.structure.gaussian_guesses(
                 np.where(self._observed_cells(tile), tile.x, np.nan),
                 *weights.coefficients,
-                labels.argmax(axis=0).astype(np.int8),
+                most_likely(labels, np.int8),
                 weight,
                 weights.questions.order,
                 *guesses,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, vstack
 
 from hicorex import kernels
-from hicorex.marginals.base import Answers, Questions
+from hicorex.marginals.base import Answers, Questions, most_likely
 from hicorex.marginals.categorical import Categorical, Parameters, Ratios, Weights
 
 # Columns that are made dense at a time, where nothing better is known.
@@ -255,7 +255,7 @@ class SparseCategorical(Categorical):
 
     def _guesses(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> np.ndarray:
         guesses = np.zeros((2, labels.shape[1], self.n_columns))
-        label = labels.argmax(axis=0).astype(np.int8)
+        label = most_likely(labels, np.int8)
         for first in range(0, self.n_columns, SLICE):
             own = np.arange(first, min(first + SLICE, self.n_columns))
             order = np.ascontiguousarray(weights.questions.order[:, :, own])
