@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup browser demo test faults paper bench clean
+.PHONY: setup browser demo test paper bench clean
 
 setup: $(READY)
 
@@ -27,10 +27,6 @@ test: $(READY) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
-
-# Workers of clusters are killed, ended and stopped at bad moments: a few minutes, more on a busy machine.
-faults: $(READY)
-	$(BIN)/python -m pytest -m faults tests/test_cluster.py tests/test_cluster_fit.py
 
 # SP500=... : QuantQuote's archive, or monthly returns; DATA=... : the folder of the other data sets.
 DATA ?= $(wildcard ../shared/data)

@@ -274,7 +274,6 @@ def is_victim(part):
     return part[0, 0] == make_part(40)[0, 0] if isinstance(part, np.ndarray) else part == 40
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize("nanny", [False, True])
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_lost_workers_change_no_bit(tmp_path, how, nanny):
@@ -307,7 +306,6 @@ def test_lost_workers_change_no_bit(tmp_path, how, nanny):
         assert_left(client, parts)
 
 
-@pytest.mark.faults
 def test_the_scheduler_finds_by_itself_who_stands_still(tmp_path):
     with bare(3, ttl=5) as (client, _), ClusterEngine(client) as engine:
         parts = engine.hold(make_part, range(N_PARTS))
@@ -347,7 +345,6 @@ def test_a_task_that_kills_every_worker_is_explained():
             engine.sum_parts(lambda part: os._exit(1), parts)
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_lost_scheduler_is_said(tmp_path, how):
     def slow(part):

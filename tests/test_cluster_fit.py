@@ -318,7 +318,6 @@ def preceded_by(action, function):
     return both
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize(("moment", "iterations"), [("reading", 0), ("iterations", 2), ("evaluation", 4)])
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, moment, iterations):
@@ -353,7 +352,6 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, 
         assert_left(client, [])
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize("again", ["cluster", "here"])
 def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(monkeypatch, tmp_path, again):
     bits, _ = expected()
