@@ -252,7 +252,7 @@ def test_slow_workers_are_not_lost_ones(client, monkeypatch, held_up):
 
 def test_an_interrupt_ends_the_round(client):
     def slow(part):
-        time.sleep(4)
+        time.sleep(6)
         return part
 
     with ClusterEngine(client) as engine:
@@ -263,7 +263,7 @@ def test_an_interrupt_ends_the_round(client):
             begin = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 call()
-            assert time.monotonic() - begin < 3
+            assert time.monotonic() - begin < 5
             timer.join()
             assert_left(client, parts)
         assert bits(engine.sum_parts(moments, parts)) == expected(8)

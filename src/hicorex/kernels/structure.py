@@ -123,15 +123,11 @@ def joint_counts(codes, columns, offsets, weight, labels, links, out):
     categories begin; weight (T,); labels (k, J, T); out (F, k^D).
     """
     n_states, _, n_rows = labels.shape
-    last = out.shape[1] // n_states**2
     for q in range(columns.shape[0]):
         own, counts = codes[columns[q]], out[offsets[q] :]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         if n_states == 2:
-            third = labels[1, links[-1, q]] if deep else np.zeros(n_rows, labels.dtype)
-            first, second = labels[1, links[0, q]], labels[1, links[1, q]]
-            for row in range(n_rows):
-                _add_two_states(counts[own[row]], weight[row], first[row], second[row], third[row], last)
+            _add_two_states(own, counts, weight, labels, links[:, q], deep)
         else:
             for row in range(n_rows):
                 add_joint_label(counts[own[row]], weight[row], labels, links[:, q], row, deep)
@@ -154,32 +150,31 @@ def add_joint_label(counts, weight, labels, factors, row, deep):
 
 
 @jit
-def _add_two_states(counts, weight, first, second, third, last):
-    """As add_joint_label, from the probabilities of state 1 of factors with two states, 0 for a third that is not."""
-    one = weight * first
-    none = weight - one
-    other = none * second
-    none -= other
-    both = one * second
-    one -= both
-    if last == 1:
-        counts[0] += none
-        counts[1] += other
-        counts[2] += one
-        counts[3] += both
-        return
-    rest = none * third
-    counts[0] += none - rest
-    counts[1] += rest
-    rest = other * third
-    counts[2] += other - rest
-    counts[3] += rest
-    rest = one * third
-    counts[4] += one - rest
-    counts[5] += rest
-    rest = both * third
-    counts[6] += both - rest
-    counts[7] += rest
+def _add_two_states(codes, counts, weight, labels, factors, deep):
+    """As add_joint_label for each sample, where factors have two states, the commonest case."""
+    a0, a1 = labels[0, factors[0]], labels[1, factors[0]]
+    b0, b1 = labels[0, factors[1]], labels[1, factors[1]]
+    c0, c1 = labels[0, factors[-1]], labels[1, factors[-1]]
+    last = counts.shape[1] // 4
+    for row in range(codes.size):
+        cell = counts[codes[row]]
+        first0, first1 = weight[row] * a0[row], weight[row] * a1[row]
+        both00, both01 = first0 * b0[row], first0 * b1[row]
+        both10, both11 = first1 * b0[row], first1 * b1[row]
+        if deep:
+            cell[0] += both00 * c0[row]
+            cell[1] += both00 * c1[row]
+            cell[2] += both01 * c0[row]
+            cell[3] += both01 * c1[row]
+            cell[4] += both10 * c0[row]
+            cell[5] += both10 * c1[row]
+            cell[6] += both11 * c0[row]
+            cell[7] += both11 * c1[row]
+        else:
+            cell[0] += both00
+            cell[last] += both01
+            cell[2 * last] += both10
+            cell[3 * last] += both11
 
 
 @jit

@@ -91,7 +91,8 @@ def factor(model: "Explainer", name: str | int, X: Any = None, *, top: int = 8, 
     rows = below[owner == j][:top]
     if not rows.size:
         raise HicorexError(f"{names[k][j]} has no links, so that it explains nothing; take another factor.")
-    table, weight = model._samples(X)
+    taken_in, weight = model._samples(X)
+    table = taken_in.head
     for lower in model._stack[: k - 1]:
         table = lower._label(table)
     states = layer._label(table)[:, j]
