@@ -62,7 +62,7 @@ def test_labels_are_a_softmax(n_states, dtype):
     assert_allclose(log_normaliser, logsumexp(logits, axis=0), rtol=ERROR[dtype], atol=10 * ERROR[dtype])
     assert_allclose(labels.sum(axis=0), 1, rtol=ERROR[dtype])
     cost = np.empty((4, 999))
-    kernels.labels.costs(labels.astype(float), np.log(prior), cost)
+    kernels.labels.costs(labels.astype(float), prior, cost)
     assert_allclose(cost, rel_entr(labels.astype(float), prior[:, :, None]).sum(axis=0), atol=1e-14)
     assert_array_equal(most_likely(labels), labels.argmax(axis=0))
     clear = np.diff(np.sort(logits, axis=0)[-2:], axis=0)[0] > 1e-4
@@ -72,8 +72,15 @@ def test_labels_are_a_softmax(n_states, dtype):
 def test_certain_labels_cost_what_they_tell():
     hard = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     cost = np.empty((1, 2))
-    kernels.labels.costs(hard, np.log([[0.25], [0.75]]), cost)
+    kernels.labels.costs(hard, np.array([[0.25], [0.75]]), cost)
     assert_allclose(cost, [[np.log(4), np.log(4 / 3)]])
+
+
+def test_labels_that_tell_nothing_cost_nothing():
+    labels, _ = labels_of(np.zeros((3, 5)), np.full((2, 3), 0.5))
+    cost = np.empty((3, 5))
+    kernels.labels.costs(labels, np.full((2, 3), 0.5), cost)
+    assert not cost.any()
 
 
 def test_the_first_of_equal_states_is_the_most_likely():

@@ -63,7 +63,7 @@ class View(NamedTuple):
         if self.relabel is not None:
             labels = self.relabel(labels, first)
         cost = np.empty(labels.shape[1:])
-        kernels.labels.costs(labels, np.log(self.prior[:, :, 0]), cost)
+        kernels.labels.costs(labels, self.prior[:, :, 0], cost)
         if self.share:
             cost += self.share * ((labels**2 / self.prior).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost

@@ -20,9 +20,9 @@ def jit(function):
 
 
 def _polynomial(function, degree, end, dtype):
-    """Coefficients, lowest first, of a near-minimax polynomial for a function on [0, end]."""
+    """Coefficients, lowest first, of a near-minimax polynomial for a function on [0, end], exact at 0."""
     fit = np.polynomial.Chebyshev.interpolate(function, degree, domain=[0, end])
-    return tuple(dtype(c) for c in fit.convert(kind=np.polynomial.Polynomial).coef)
+    return tuple(dtype(c) for c in (function(0.0), *fit.convert(kind=np.polynomial.Polynomial).coef[1:]))
 
 
 def _log1p_by_argument(u):
@@ -127,7 +127,7 @@ def _log(x):
         bits = np.float64(x).view(np.int64)
         power = np.int32(bits >> np.int64(52)) - np.int32(1023)
         fraction = np.int64((bits & np.int64(0xFFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000)).view(np.float64)
-        return power * _LOG_2 + log1p(fraction - 1.0)
+        return power * _LOG_2 + (log1p(fraction - 1.0) if fraction > 1.0 else 0.0)
 
     return double
 

@@ -72,12 +72,12 @@ def _take_larger(values, state, best, out):
 
 
 @jit
-def costs(labels, log_prior, out):
-    """sum_s p(s) log p(s) / p_j(s) of labels (k, J, T) in double precision and log_prior (k, J), into out (J, T)."""
+def costs(labels, prior, out):
+    """sum_s p(s) log p(s) / p_j(s) of labels (k, J, T) in double precision and prior (k, J), into out (J, T)."""
     for j in range(labels.shape[1]):
         out[j] = 0
         for s in range(labels.shape[0]):
-            _add_cost(labels[s, j], log_prior[s, j], out[j])
+            _add_cost(labels[s, j], log(prior[s, j]), out[j])
 
 
 @jit
