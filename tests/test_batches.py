@@ -47,6 +47,19 @@ def test_the_bound_is_nearly_that_of_all_samples(kind, structure, tree, numbers)
     assert adjusted_rand_score(tree[1].clusters, some.clusters_) == 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_factors_that_overlap_are_found_as_by_all_samples(seed):
+    """Many optima: starts must neither end early nor be given up by the noise of batches."""
+    rng = np.random.default_rng(seed)
+    weight = np.zeros((12, 50))
+    for own in weight.T:
+        own[rng.choice(12, rng.integers(1, 4), replace=False)] = rng.uniform(0.5, 1.5)
+    X = rng.integers(0, 2, (60_000, 12)) @ weight + 0.7 * rng.standard_normal((60_000, 50))
+    whole = Corex(12, random_state=0).fit(X)
+    some = Corex(12, batch_size=5000, random_state=0).fit(X)
+    assert some.bounds_.lower > 0.99 * whole.bounds_.lower
+
+
 def test_a_hierarchy_of_batches(tree):
     whole = HierarchicalCorex((4, 1), random_state=0).fit(tree[0])
     some = HierarchicalCorex((4, 1), batch_size=2000, random_state=0).fit(tree[0])

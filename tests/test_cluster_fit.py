@@ -242,6 +242,12 @@ def alone(monkeypatch):
     monkeypatch.setattr(cluster, "current_client", lambda: None)
 
 
+def test_bounds_of_a_representation_need_samples_here(client):
+    X = np.random.default_rng(0).integers(2, size=(40, 3))
+    with pytest.raises(HicorexError, match="needs samples in memory; compute some of the rows"):
+        hicorex.representation_bounds(da.from_array(X, chunks=(10, 3)), X[:, :1])
+
+
 def test_infinities_are_named_by_column(client):
     X = da.from_array(np.where(np.arange(300).reshape(100, 3) == 151, np.inf, 1.0), chunks=(30, 2))
     with pytest.raises(HicorexError, match="Column 1 has an infinity"):

@@ -14,7 +14,7 @@ from hicorex.evidence import Evidence, Rung, gather, marginal_surprisals
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
 from hicorex.information import frequencies
-from hicorex.intake import Intake, take_in
+from hicorex.intake import Intake, OnCluster, take_in
 from hicorex.layer import State, run_pass, update
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import Questions
@@ -62,6 +62,10 @@ def representation_bounds(
     True
     """
     table = take_in(X)
+    if isinstance(table, OnCluster):
+        raise HicorexError(
+            "This needs samples in memory; compute some of the rows, and pass them with their posteriors."
+        )
     labels = _check_posteriors(posteriors, table.shape[0])
     with LocalEngine(n_jobs) as engine:
         schema = table.learn(marginals, None, engine)

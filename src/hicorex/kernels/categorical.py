@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import jit
+from hicorex.kernels.compiled import inlined, jit
 from hicorex.kernels.structure import joint_labels, rows_at_a_time
 
 
@@ -169,7 +169,7 @@ def add_explained(codes, columns, offsets, factors, table, labels, explained, un
                     unique[factors[which - 1, q], rows] += mean
 
 
-@jit
+@inlined
 def _add_entries(codes, table, weight, out):
     for row in range(codes.size):
         out[row] += weight[row] * table[codes[row]]

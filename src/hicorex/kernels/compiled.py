@@ -19,6 +19,15 @@ def jit(function):
         return njit(**_OPTIONS)(function)
 
 
+def inlined(function):
+    """Compile into each loop that calls it.
+
+    A function that is called may else be one of several machine codes for it, which round differently: that of the
+    process that compiled it, or that of the loop in the cache.
+    """
+    return njit(forceinline=True, **_OPTIONS)(function)
+
+
 def _polynomial(function, degree, end, dtype):
     """Coefficients, lowest first, of a near-minimax polynomial for a function on [0, end], exact at 0."""
     fit = np.polynomial.Chebyshev.interpolate(function, degree, domain=[0, end])
@@ -132,7 +141,7 @@ def _log(x):
     return double
 
 
-@jit
+@inlined
 def add_log(total, z):
     """log(exp(total) + exp(z))."""
     return max(total, z) + log1p(exp(-abs(total - z)))

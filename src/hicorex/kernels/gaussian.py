@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import add_log, exp, jit
+from hicorex.kernels.compiled import add_log, exp, inlined, jit
 from hicorex.kernels.structure import LARGEST_RATIO, joint_labels, rows_at_a_time
 
 # Pairs worked on at a time, so that they stay in the fastest cache.
@@ -75,7 +75,7 @@ def quadratic_scores(x, linear, quadratic, out):
             _add_parabola(x[i], linear[c, i], quadratic[c, i], out[c])
 
 
-@jit
+@inlined
 def _add_parabola(x, linear, quadratic, out):
     for row in range(x.shape[0]):
         out[row] += x[row] * (linear + quadratic * x[row])
@@ -89,7 +89,7 @@ def moment_sums(x, labels, linear, square):
             linear[c, i], square[c, i] = _two_moments(x[i], labels[c])
 
 
-@jit
+@inlined
 def _two_moments(x, weight):
     linear = square = x.dtype.type(0)
     for row in range(x.shape[0]):
@@ -136,13 +136,13 @@ def log_mixtures(x, present, gap_of, alpha, log_prior, constant, linear, quadrat
                         out[j, row] += alpha[j, i] * total[row]
 
 
-@jit
+@inlined
 def _add_quadratic(x, constant, linear, quadratic, total):
     for row in range(x.shape[0]):
         total[row] = add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
 
 
-@jit
+@inlined
 def _sum_with_last(x, constant, linear, quadratic, total, weight):
     """The weighted sum after the last state is added, which need not be stored."""
     result = x.dtype.type(0)
@@ -181,7 +181,7 @@ def mixture_information(log_weight, mean, precision, nodes, node_weight, out):
         out[p] = max(entropy[p] - out[p], mean.dtype.type(0))
 
 
-@jit
+@inlined
 def _add_density(node, own_mean, own_deviation, own_height, mean, precision, height, total):
     """Add the density of another state at a node of the own one, relative to the own density there."""
     half = total.dtype.type(0.5)
@@ -191,7 +191,7 @@ def _add_density(node, own_mean, own_deviation, own_height, mean, precision, hei
         total[p] = add_log(total[p], z)
 
 
-@jit
+@inlined
 def _add_product(a, scale, b, out):
     for p in range(out.shape[0]):
         out[p] += scale * a[p] * b[p]
@@ -210,13 +210,13 @@ def add_explained(x, present, ratios, labels, explained, unique):
         _explain_rows(x, present, ratios, labels, slice(first, min(first + height, x.shape[1])), explained, unique)
 
 
-@jit
+@inlined
 def _explain_rows(x, present, ratios, labels, rows, explained, unique):
     columns, factors, log_weight, log_rest, level, mean, half_precision, share = ratios
     n_states, n_rows, n_joint, depth = labels.shape[0], rows.stop - rows.start, mean.shape[0], factors.shape[0]
     n_rest = n_joint // n_states
     weight, log_p = np.empty((n_joint, n_rows), x.dtype), np.empty((n_joint, n_rows), x.dtype)
-    total, known, others = np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype)
+    total, known, lost = np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype)
     # By the factor that is left out and the states of the others.
     rest_weight = np.empty((depth, n_rest, n_rows), x.dtype)
     rest_log_p = np.empty((depth, n_rest, n_rows), x.dtype)
@@ -245,7 +245,6 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
         there = present[q, rows] if present.shape[1] else always
         _add_present(known, there, explained[rows])
         for place in range(depth):
-            lost = others
             lost[:] = 0
             for rest in range(n_rest if depth > 1 else 0):
                 own = rest_log_p[place, rest]
@@ -255,33 +254,33 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
             _add_present(lost, there, unique[factors[place, q], rows])
 
 
-@jit
+@inlined
 def _log_density(x, level, mean, half_precision, out):
     for row in range(x.size):
         away = x[row] - mean
         out[row] = level - half_precision * away * away
 
 
-@jit
+@inlined
 def _join(one, log_weight_of_one, other, log_weight_of_other, out):
     """The logarithm of the sum of two densities, each with its weight."""
     for row in range(out.size):
         out[row] = add_log(one[row] + log_weight_of_one, other[row] + log_weight_of_other)
 
 
-@jit
+@inlined
 def _add_present(values, present, out):
     for row in range(out.size):
         out[row] += values[row] if present[row] else 0.0
 
 
-@jit
+@inlined
 def _add(one, other, out):
     for row in range(out.size):
         out[row] = one[row] + other[row]
 
 
-@jit
+@inlined
 def _add_mean(weight, log_p, log_weight, total, share, out):
     """Add the weighted log-ratio of a density to the total one; log_p has it times a weight."""
     if share == 0:

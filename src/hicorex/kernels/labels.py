@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hicorex.kernels.compiled import add_log, exp, jit, log, log1p
+from hicorex.kernels.compiled import add_log, exp, inlined, jit, log, log1p
 
 
 @jit
@@ -25,7 +25,7 @@ def probabilities(scores, log_prior, labels, log_normaliser):
             labels[s, j] /= total
 
 
-@jit
+@inlined
 def _of_two(score, log_first, log_second, first, second, log_normaliser):
     one = np.float32(1)
     for row in range(score.size):
@@ -38,14 +38,14 @@ def _of_two(score, log_first, log_second, first, second, log_normaliser):
         log_normaliser[row] = log_first + max(odds, np.float32(0)) + log1p(ratio)
 
 
-@jit
+@inlined
 def _add_state(score, log_prior, logit, log_normaliser):
     for row in range(score.size):
         logit[row] = score[row] + log_prior
         log_normaliser[row] = add_log(log_normaliser[row], logit[row])
 
 
-@jit
+@inlined
 def _exponentiate(logit, log_normaliser, total):
     for row in range(logit.size):
         logit[row] = exp(logit[row] - log_normaliser[row])
@@ -64,7 +64,7 @@ def most_likely(labels, out):
             _take_larger(labels[s, j], s, best, out[j])
 
 
-@jit
+@inlined
 def _take_larger(values, state, best, out):
     for row in range(values.size):
         out[row] = state if values[row] > best[row] else out[row]
@@ -80,7 +80,7 @@ def costs(labels, prior, out):
             _add_cost(labels[s, j], log(prior[s, j]), out[j])
 
 
-@jit
+@inlined
 def _add_cost(label, log_prior, out):
     for row in range(label.size):
         out[row] += label[row] * (log(max(label[row], 1e-300)) - log_prior)

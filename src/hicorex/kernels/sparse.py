@@ -5,7 +5,7 @@ The cells of a tile lie column after column: those of column i from ``starts[i]`
 
 import numpy as np
 
-from hicorex.kernels.compiled import jit
+from hicorex.kernels.compiled import inlined, jit
 from hicorex.kernels.structure import add_joint_label, joint_labels
 
 
@@ -127,7 +127,7 @@ def joint_totals(weight, ones, links, out):
         _joint_states(total, alone[links[0, q]], alone[links[1, q]], n_ab, n_c, n_ac, n_bc, n_abc, out[q])
 
 
-@jit
+@inlined
 def _joint_states(n, n_a, n_b, n_ab, n_c, n_ac, n_bc, n_abc, out):
     """Add the counts of the joint states of two or three factors, from those in which some are in state 1."""
     last = out.size // 4
@@ -142,7 +142,7 @@ def _joint_states(n, n_a, n_b, n_ab, n_c, n_ac, n_bc, n_abc, out):
     out[3 * last] += n_ab - n_abc
 
 
-@jit
+@inlined
 def _label(scores, own, factor, row, f):
     """The most likely state without what a cell of category f adds to the scores."""
     best, state = 0.0, 0

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import jit
+from hicorex.kernels.compiled import inlined, jit
 
 # Values of joint states worked on at a time, so that they stay in a fast cache.
 CHUNK = 2**13
@@ -12,13 +12,13 @@ CHUNK = 2**13
 LARGEST_RATIO = np.float32(30)
 
 
-@jit
+@inlined
 def rows_at_a_time(n_joint):
     """How many samples are worked on at a time if each has so many joint states."""
     return max(16, min(1024, CHUNK // n_joint))
 
 
-@jit
+@inlined
 def joint_labels(labels, rows, factors, out):
     """The probability of each joint state of some factors (d,), the last of them fastest, into out (k^d, T).
 
@@ -32,7 +32,7 @@ def joint_labels(labels, rows, factors, out):
             rest //= n_states
 
 
-@jit
+@inlined
 def _multiply(values, is_first, out):
     if is_first:
         for row in range(out.size):
@@ -68,7 +68,7 @@ def joint_moments(x, columns, weight, labels, links, out):
                     _add_moments(value, own, labels[s, links[0, q]], labels[t, links[1, q]], third, cell)
 
 
-@jit
+@inlined
 def _add_moments(x, weight, first, second, third, out):
     total = x.dtype.type(0)
     linear = x.dtype.type(0)
@@ -84,7 +84,7 @@ def _add_moments(x, weight, first, second, third, out):
         out[2] += square
 
 
-@jit
+@inlined
 def _add_moments_of_two(x, weight, first, second, out):
     """The commonest case in one loop: two factors of two states, from their probabilities of state 1."""
     zero = x.dtype.type(0)
@@ -133,7 +133,7 @@ def joint_counts(codes, columns, offsets, weight, labels, links, out):
                 add_joint_label(counts[own[row]], weight[row], labels, links[:, q], row, deep)
 
 
-@jit
+@inlined
 def add_joint_label(counts, weight, labels, factors, row, deep):
     """Add the label of a sample for two factors, or three if deep, to counts by joint state (k^D,)."""
     n_states = labels.shape[0]
@@ -149,7 +149,7 @@ def add_joint_label(counts, weight, labels, factors, row, deep):
                 counts[(s * n_states + t) * n_states + u] += both * labels[u, factors[2], row]
 
 
-@jit
+@inlined
 def _add_two_states(codes, counts, weight, labels, factors, deep):
     """As add_joint_label for each sample, where factors have two states, the commonest case."""
     a0, a1 = labels[0, factors[0]], labels[1, factors[0]]
