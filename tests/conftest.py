@@ -96,3 +96,21 @@ def named_table(names, n_samples=200):
     # pandas' own type for text has no room for half a surrogate pair
     columns = pd.Index(names, dtype=object)
     return pd.DataFrame(make_latent_tree(n_samples, len(names), 2, random_state=0)[0], columns=columns)
+
+
+@pytest.fixture(scope="module")
+def shared_client():
+    """Two workers for tests that do them no harm."""
+    from clusters import nannied  # which needs Dask
+
+    with nannied() as client:
+        yield client
+
+
+@pytest.fixture
+def client(shared_client):
+    """The same, on which a test leaves nothing behind."""
+    from clusters import assert_left
+
+    yield shared_client
+    assert_left(shared_client, [])

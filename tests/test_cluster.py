@@ -42,19 +42,6 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 N_PARTS = 70
 
 
-@pytest.fixture(scope="module")
-def shared_client():
-    """Two workers for tests that do them no harm."""
-    with nannied() as client:
-        yield client
-
-
-@pytest.fixture
-def client(shared_client):
-    yield shared_client
-    assert_left(shared_client, [])
-
-
 def make_part(i):
     """Numbers whose sum depends on the order of adding."""
     rng = np.random.default_rng(i)

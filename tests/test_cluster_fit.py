@@ -52,19 +52,6 @@ def quick(monkeypatch):
         yield
 
 
-@pytest.fixture(scope="module")
-def shared_client():
-    """Two workers for tests that do them no harm."""
-    with nannied() as client:
-        yield client
-
-
-@pytest.fixture
-def client(shared_client):
-    yield shared_client
-    assert_left(shared_client, [])
-
-
 def chunk(first, stop):
     """Rows of a binary table in three groups, the same in every process."""
     rng = np.random.default_rng(first)
