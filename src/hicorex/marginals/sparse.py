@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, vstack
 
 from hicorex import kernels
-from hicorex.marginals.base import Answers, Questions, most_likely
-from hicorex.marginals.categorical import Categorical, Parameters, Ratios, Weights
+from hicorex.marginals.base import Answers, Joint, Questions, most_likely
+from hicorex.marginals.categorical import Categorical, Parameters, Weights
 
 # Columns that are made dense at a time, where nothing better is known.
 SLICE = 256
@@ -45,6 +45,20 @@ class SparseWeights(NamedTuple):
     used: np.ndarray
     tuples: np.ndarray | None
     tuple_of: np.ndarray | None
+
+
+class SparseRatios(NamedTuple):
+    """As Ratios, the tables by what a cell changes in them.
+
+    constants (1 + d, k^d, p) are those of zeros, summed over the columns of each distinct tuple (d, p) of factors.
+    """
+
+    columns: np.ndarray
+    places: np.ndarray
+    factors: np.ndarray
+    differences: np.ndarray
+    tuples: np.ndarray
+    constants: np.ndarray
 
 
 class SparseTile:
@@ -192,20 +206,24 @@ class SparseCategorical(Categorical):
         kernels.sparse.tabulate_without(*tile.cells, self.offsets, self.zeros, owner, scores, own, weight, table)
         return table
 
-    def add_explained(
-        self, tile: Any, ratios: Ratios, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray
-    ) -> None:
-        """Add the mean of log p(x_i | y_S) / p(x_i) over labels (k, J, T) to explained (T,), nothing where missing."""
-        columns, offsets, factors, tables = ratios
+    def ratios(self, joint: Joint, n_states: int, share: float) -> Any:
+        """log p(x_i | y_S) / p(x_i) of the columns of a joint, in the form that add_explained takes."""
+        columns, offsets, factors, tables = super().ratios(joint, n_states, share)
         zeros = tables[:, :, offsets[:-1] + self.zero[columns]]
         own = np.repeat(np.arange(columns.size), np.diff(offsets))
         tuples, tuple_of = _distinct(factors)
         constants = np.zeros((tuples.shape[1], *tables.shape[:2]))
         np.add.at(constants, tuple_of, zeros.transpose(2, 0, 1))
         constants = np.ascontiguousarray(constants.transpose(1, 2, 0))
+        return SparseRatios(columns, offsets[:-1], factors, tables - zeros[:, :, own], tuples, constants)
+
+    def add_explained(
+        self, tile: Any, ratios: Any, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray
+    ) -> None:
+        """Add the mean of log p(x_i | y_S) / p(x_i) over labels (k, J, T) to explained (T,), nothing where missing."""
+        *of_cells, tuples, constants = ratios
         kernels.sparse.add_constants(tuples, constants, labels, explained, unique)
-        differences = tables - zeros[:, :, own]
-        kernels.sparse.add_cells(*tile.cells, columns, offsets[:-1], factors, differences, labels, explained, unique)
+        kernels.sparse.add_cells(*tile.cells, *of_cells, labels, explained, unique)
 
     def _by_cell(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A table (C, F) as the sum of what zeros have, (C,), and how much more cells have than these, (C, P)."""
