@@ -51,7 +51,8 @@ class State:
     def take_factors(self, factors: np.ndarray, questions: list[Questions], n_starts: int = 1) -> "State":
         """The state of some of the factors, as those of ``n_starts`` starts with these questions."""
         parameters = [take_factors(p, factors) for p in self.parameters]
-        return State(self.prior[:, factors], parameters, [a[factors] for a in self.alpha], questions, n_starts)
+        prior = np.ascontiguousarray(self.prior[:, factors])
+        return State(prior, parameters, [a[factors] for a in self.alpha], questions, n_starts)
 
 
 class Pass(NamedTuple):
@@ -289,9 +290,9 @@ def fit_layer(
         rng.bit_generator.state = own
     begun, state, running, histories, best, _, primed, sums = run
     del run  # its first state is not needed again
-    batches, window = None, WINDOW
+    batches, window, smooth = None, WINDOW, 1
     if batch_size is not None and batch_size < data.n_samples:
-        batches, window = Batches(data, batch_size, engine, seed), WINDOW_OF_BATCHES
+        batches, window, smooth = Batches(data, batch_size, engine, seed), WINDOW_OF_BATCHES, WINDOW_OF_BATCHES // 2
     settled = False
     for iteration in range(begun, max_iter):
         if batches is None:
@@ -316,7 +317,9 @@ def fit_layer(
         recent = {start: histories[start][primed[start] :] for start in running}
         kept = [at for at, start in enumerate(running) if not _finished(recent[start], tol, window)]
         kept = [
-            at for at in kept if running[at] == best.start or _hopeful(recent[running[at]], best.objective, tol, window)
+            at
+            for at in kept
+            if running[at] == best.start or _hopeful(recent[running[at]], best.objective, tol, window, smooth)
         ]
         settled = not kept
         if settled:
@@ -359,12 +362,13 @@ def _finished(history: list[float], tol: float, window: int) -> bool:
     return after - before <= tol * max(abs(after), 1e-3)
 
 
-def _hopeful(history: list[float], best: float, tol: float, window: int) -> bool:
-    """Whether a start may yet become the best."""
+def _hopeful(history: list[float], best: float, tol: float, window: int, smooth: int) -> bool:
+    """Whether a start may yet become the best, by the means of so many iterations at a time."""
     if len(history) < window:
         return True
-    step = max(0.0, float(np.diff(history[1 - window :]).max()))
-    return history[-1] + PATIENCE * step > best + tol * abs(best)
+    means = np.convolve(history[1 - window :], np.full(smooth, 1 / smooth), mode="valid")
+    step = max(0.0, float(np.diff(means).max()))
+    return means[-1] + PATIENCE * step > best + tol * abs(best)
 
 
 def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.random.Generator]) -> set[int]:
@@ -395,7 +399,7 @@ def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.r
 def _ranks(state: State, data: Data, factors: slice, columns: list[np.ndarray]) -> np.ndarray:
     """What some factors know of some columns of each block, (factors, columns of all blocks)."""
     known = [
-        block.rank(take_factors(parameters, factors), state.prior[:, factors])[:, own]
+        block.rank(take_factors(parameters, factors), np.ascontiguousarray(state.prior[:, factors]))[:, own]
         for block, parameters, own in zip(data.blocks, state.parameters, columns, strict=True)
     ]
     return np.concatenate(known, axis=1)

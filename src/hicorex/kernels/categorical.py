@@ -164,9 +164,15 @@ def add_explained(codes, columns, offsets, factors, table, labels, explained, un
                             codes[columns[q], rows], table[which, s, offsets[q] : offsets[q + 1]], weight[s], mean
                         )
                 if which == 0:
-                    explained[rows] += mean
+                    _add(mean, explained[rows])
                 else:
-                    unique[factors[which - 1, q], rows] += mean
+                    _add(mean, unique[factors[which - 1, q], rows])
+
+
+@inlined
+def _add(values, out):
+    for row in range(out.size):
+        out[row] += values[row]
 
 
 @inlined

@@ -126,12 +126,23 @@ def _log1p(u):
 
 
 def log(x):  # pragma: no cover - replaced by the overload below
-    """log(x) for x from 1e-300 to 1e300 in double precision."""
+    """log(x) for x from 1e-300 to 1e300 in double precision, from 1e-37 to 1e37 in single precision."""
     return math.log(x)
 
 
 @overload(log, inline="always")
 def _log(x):
+    if x == types.float32:
+        log_2, one = np.float32(_LOG_2), np.float32(1)
+
+        def single(x):
+            bits = np.float32(x).view(np.int32)
+            power = np.int32(bits >> np.int32(23)) - np.int32(127)
+            fraction = np.int32((bits & np.int32(0x7FFFFF)) | np.int32(0x3F800000)).view(np.float32)
+            return np.float32(np.int32(power)) * log_2 + log1p(fraction - one)
+
+        return single
+
     def double(x):
         bits = np.float64(x).view(np.int64)
         power = np.int32(bits >> np.int64(52)) - np.int32(1023)

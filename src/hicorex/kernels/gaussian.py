@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import add_log, exp, inlined, jit
+from hicorex.kernels.compiled import add_log, exp, inlined, jit, log
 from hicorex.kernels.structure import LARGEST_RATIO, joint_labels, rows_at_a_time
 
 # Pairs worked on at a time, so that they stay in the fastest cache.
@@ -123,7 +123,7 @@ def log_mixtures(x, present, gap_of, alpha, log_prior, constant, linear, quadrat
 
     As in log_mixture_sums; gap_of (n,) is the row of present (n_gaps, T) for columns with missing values, or -1.
     """
-    total = np.empty(x.shape[1], x.dtype)
+    total, always = np.empty(x.shape[1], x.dtype), np.ones(x.shape[1], np.bool_)
     for j in range(alpha.shape[0]):
         for i in range(alpha.shape[1]):
             if alpha[j, i] > 0:
@@ -131,15 +131,20 @@ def log_mixtures(x, present, gap_of, alpha, log_prior, constant, linear, quadrat
                 for s in range(constant.shape[0]):
                     level = log_prior[s + 1, j] + constant[s, j, i]
                     _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
-                for row in range(x.shape[1]):
-                    if gap_of[i] < 0 or present[gap_of[i], row]:
-                        out[j, row] += alpha[j, i] * total[row]
+                there = present[gap_of[i]] if gap_of[i] >= 0 else always
+                _add_where(total, alpha[j, i], there, out[j])
 
 
 @inlined
 def _add_quadratic(x, constant, linear, quadratic, total):
     for row in range(x.shape[0]):
         total[row] = add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
+
+
+@inlined
+def _add_where(values, scale, there, out):
+    for row in range(out.size):
+        out[row] += scale * values[row] if there[row] else 0.0
 
 
 @inlined
@@ -152,33 +157,26 @@ def _sum_with_last(x, constant, linear, quadratic, total, weight):
 
 
 @jit
-def mixture_information(log_weight, mean, precision, nodes, node_weight, out):
-    """I(Y:X) of P Gaussian mixtures by Gauss-Hermite quadrature.
+def equivocation(weight, height, mean, precision, deviation, nodes, node_weight, out):
+    """Add H(Y | X) of P Gaussian mixtures to out (P,), by Gauss-Hermite quadrature.
 
-    log_weight, mean, precision (k, P); nodes and node_weight (Q,), of the standard normal; out (P,).
+    weight, mean, precision (k, P); height (k, P) the log of weight times the root of precision; deviation (k, P) 1 by
+    that root; nodes and node_weight (Q,), of the standard normal.
     """
     n_states, n_pairs = mean.shape
-    half = mean.dtype.type(0.5)
-    deviation = 1 / np.sqrt(precision)
-    height = log_weight + half * np.log(precision)
     total = np.empty(CHUNK, mean.dtype)
-    out[:] = 0
     for first in range(0, n_pairs, CHUNK):
         last = min(first + CHUNK, n_pairs)
         for s in range(n_states):
-            own_mean, own_deviation = mean[s, first:last], deviation[s, first:last]
-            own_height, weight = height[s, first:last], np.exp(log_weight[s, first:last])
+            own = mean[s, first:last], deviation[s, first:last], height[s, first:last]
             for q in range(nodes.shape[0]):
                 for p in range(last - first):
                     total[p] = 0
                 for t in range(n_states):
                     if t != s:
                         other = mean[t, first:last], precision[t, first:last], height[t, first:last]
-                        _add_density(nodes[q], own_mean, own_deviation, own_height, *other, total)
-                _add_product(weight, node_weight[q], total, out[first:last])
-    entropy = -(np.exp(log_weight) * log_weight).sum(axis=0)
-    for p in range(n_pairs):
-        out[p] = max(entropy[p] - out[p], mean.dtype.type(0))
+                        _add_density(nodes[q], *own, *other, total)
+                _add_product(weight[s, first:last], node_weight[q], total, out[first:last])
 
 
 @inlined
@@ -214,70 +212,89 @@ def add_explained(x, present, ratios, labels, explained, unique):
 def _explain_rows(x, present, ratios, labels, rows, explained, unique):
     columns, factors, log_weight, log_rest, level, mean, half_precision, share = ratios
     n_states, n_rows, n_joint, depth = labels.shape[0], rows.stop - rows.start, mean.shape[0], factors.shape[0]
-    n_rest = n_joint // n_states
-    weight, log_p = np.empty((n_joint, n_rows), x.dtype), np.empty((n_joint, n_rows), x.dtype)
-    total, known, lost = np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype), np.empty(n_rows, x.dtype)
-    # By the factor that is left out and the states of the others.
-    rest_weight = np.empty((depth, n_rest, n_rows), x.dtype)
-    rest_log_p = np.empty((depth, n_rest, n_rows), x.dtype)
-    nothing, always = x.dtype.type(0), np.ones(n_rows, np.bool_)
+    # Of each joint state: the logarithm of its density times its weight, relative to the largest, that number itself,
+    # and the label; then of all states of one factor together.
+    several, one = (n_joint, n_rows), (n_rows,)
+    log_p, p, weight = np.empty(several, x.dtype), np.empty(several, x.dtype), np.empty(several, x.dtype)
+    sum_log_p, sum_p, sum_weight = np.empty(one, x.dtype), np.empty(one, x.dtype), np.empty(one, x.dtype)
+    log_total, known, lost = np.empty(one, x.dtype), np.empty(one, x.dtype), np.empty(one, x.dtype)
+    always = np.ones(n_rows, np.bool_)
     for q in range(columns.size):
         joint_labels(labels, rows, factors[:, q], weight)
+        largest = log_total
+        largest[:] = -np.inf
         for s in range(n_joint):
-            _log_density(x[columns[q], rows], level[s, q], mean[s, q], half_precision[s, q], log_p[s])
-        for place in range(depth):
-            stride = n_states ** (depth - 1 - place)
-            for rest in range(n_rest):
-                own_weight, own_log_p = rest_weight[place, rest], rest_log_p[place, rest]
-                first = rest // stride * stride * n_states + rest % stride
-                second, end = first + stride, first + n_states * stride
-                _join(log_p[first], log_weight[first, q], log_p[second], log_weight[second, q], own_log_p)
-                _add(weight[first], weight[second], own_weight)
-                for s in range(second + stride, end, stride):
-                    _join(own_log_p, nothing, log_p[s], log_weight[s, q], own_log_p)
-                    _add(own_weight, weight[s], own_weight)
-        total[:] = rest_log_p[0, 0]
-        for rest in range(1, n_rest):
-            _join(total, nothing, rest_log_p[0, rest], nothing, total)
+            height = level[s, q] + log_weight[s, q]
+            _log_density(x[columns[q], rows], height, mean[s, q], half_precision[s, q], log_p[s])
+            _larger(largest, log_p[s], largest)
+        sum_p[:] = 0
+        for s in range(n_joint):
+            _exponentiate(largest, log_p[s], p[s], sum_p)
+        _take_log(sum_p, log_total)
         known[:] = 0
         for s in range(n_joint):
-            _add_mean(weight[s], log_p[s], nothing, total, share, known)
+            _add_mean(weight[s], log_p[s], log_weight[s, q], log_total, share, known)
         there = present[q, rows] if present.shape[1] else always
-        _add_present(known, there, explained[rows])
+        _add_where(known, 1.0, there, explained[rows])
         for place in range(depth):
             lost[:] = 0
-            for rest in range(n_rest if depth > 1 else 0):
-                own = rest_log_p[place, rest]
-                _add_mean(rest_weight[place, rest], own, log_rest[place, rest, q], total, share, lost)
+            stride = n_states ** (depth - 1 - place)
+            for rest in range(n_joint // n_states if depth > 1 else 0):
+                first = rest // stride * stride * n_states + rest % stride
+                _add(p[first], p[first + stride], sum_p)
+                _add(weight[first], weight[first + stride], sum_weight)
+                _larger(log_p[first], log_p[first + stride], sum_log_p)
+                for s in range(first + 2 * stride, first + n_states * stride, stride):
+                    _add(sum_p, p[s], sum_p)
+                    _add(sum_weight, weight[s], sum_weight)
+                    _larger(sum_log_p, log_p[s], sum_log_p)
+                _take_log_of_sum(sum_p, sum_log_p)
+                _add_mean(sum_weight, sum_log_p, log_rest[place, rest, q], log_total, share, lost)
             for row in range(n_rows):
                 lost[row] = known[row] - lost[row]
-            _add_present(lost, there, unique[factors[place, q], rows])
+            _add_where(lost, 1.0, there, unique[factors[place, q], rows])
 
 
 @inlined
-def _log_density(x, level, mean, half_precision, out):
+def _log_density(x, height, mean, half_precision, out):
     for row in range(x.size):
         away = x[row] - mean
-        out[row] = level - half_precision * away * away
+        out[row] = height - half_precision * away * away
 
 
 @inlined
-def _join(one, log_weight_of_one, other, log_weight_of_other, out):
-    """The logarithm of the sum of two densities, each with its weight."""
-    for row in range(out.size):
-        out[row] = add_log(one[row] + log_weight_of_one, other[row] + log_weight_of_other)
+def _exponentiate(largest, log_p, p, total):
+    for row in range(p.size):
+        log_p[row] -= largest[row]
+        p[row] = exp(log_p[row])
+        total[row] += p[row]
 
 
 @inlined
-def _add_present(values, present, out):
+def _take_log(total, out):
     for row in range(out.size):
-        out[row] += values[row] if present[row] else 0.0
+        out[row] = log(total[row])
 
 
+# Loops over many arrays would not be vectorised: too many of them might overlap.
 @inlined
 def _add(one, other, out):
     for row in range(out.size):
         out[row] = one[row] + other[row]
+
+
+@inlined
+def _larger(one, other, out):
+    for row in range(out.size):
+        out[row] = max(one[row], other[row])
+
+
+@inlined
+def _take_log_of_sum(total, out):
+    """The logarithm of sums; that of the largest number, as it is, where all are too small to be told from 0."""
+    least = out.dtype.type(-80)
+    for row in range(out.size):
+        out[row] = log(total[row]) if out[row] > least else out[row]
 
 
 @inlined

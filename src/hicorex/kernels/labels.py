@@ -22,7 +22,7 @@ def probabilities(scores, log_prior, labels, log_normaliser):
         for s in range(n_states):
             _exponentiate(labels[s, j], log_normaliser[j], total)
         for s in range(n_states):
-            labels[s, j] /= total
+            _divide(labels[s, j], total)
 
 
 @inlined
@@ -52,16 +52,28 @@ def _exponentiate(logit, log_normaliser, total):
         total[row] += logit[row]
 
 
+@inlined
+def _divide(values, total):
+    for row in range(values.size):
+        values[row] /= total[row]
+
+
 @jit
 def most_likely(labels, out):
     """The most likely state of each factor, the first of equals, into out (J, T): labels (k, J, T)."""
     n_states, n_factors, n_rows = labels.shape
     best = np.empty(n_rows, labels.dtype)
     for j in range(n_factors):
-        best[:] = labels[0, j]
-        out[j] = 0
+        _take_first(labels[0, j], best, out[j])
         for s in range(1, n_states):
             _take_larger(labels[s, j], s, best, out[j])
+
+
+@inlined
+def _take_first(values, best, out):
+    for row in range(values.size):
+        best[row] = values[row]
+        out[row] = 0
 
 
 @inlined

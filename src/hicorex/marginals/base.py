@@ -245,7 +245,7 @@ def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, n
     Returns the starts (Q,), the columns (Q,) and the links (D, Q), to the depth of the deepest, with
     the factors counted over all starts.
     """
-    start, column = np.nonzero(links[:, 1] >= 0)
+    start, column = map(np.ascontiguousarray, np.nonzero(links[:, 1] >= 0))
     local = links[start, :, column].T
     local = local[: max(2, int((local >= 0).any(axis=1).sum()))]
     return start, column, np.ascontiguousarray(np.where(local < 0, -1, local + n_factors * start))
@@ -265,7 +265,8 @@ def take_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def take_factors(parameters, factors):
     """The parameters of some of the factors."""
-    return type(parameters)(*(array[:, factors] for array in parameters))
+    # Loops are compiled again for every order of an array in memory that they meet.
+    return type(parameters)(*(np.ascontiguousarray(array[:, factors]) for array in parameters))
 
 
 def all_states(sums: np.ndarray, total: np.ndarray) -> np.ndarray:

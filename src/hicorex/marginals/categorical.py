@@ -252,7 +252,7 @@ class Categorical(Block):
         if self.binary:
             ones = joint[..., 1]
             joint = np.stack([joint[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, joint.shape[1])
-        count = np.maximum(joint.T, 0)
+        count = np.ascontiguousarray(np.maximum(joint.T, 0))
         seen = np.add.reduceat(count * self.is_category[entries], offsets[:-1], axis=1)
         p = np.empty((len(count), 1, entries.size), self.dtype)
         marginal = self._marginal[entries]
@@ -264,9 +264,10 @@ class Categorical(Block):
         entries, offsets = self._entries(columns)
         probability, parameters = self.joint_parameters(joint, columns, PRIOR_SAMPLES)
         probability = probability.reshape(-1, n_states, columns.size).swapaxes(0, 1)
-        parameters = Parameters(*(a.reshape(-1, n_states, entries.size).swapaxes(0, 1) for a in parameters))
+        by_state = (a.reshape(-1, n_states, entries.size).swapaxes(0, 1) for a in parameters)
+        parameters = Parameters(*map(np.ascontiguousarray, by_state))
         before = probability.sum(axis=0)
-        weight = probability / np.where(before > 0, before, 1)
+        weight = np.ascontiguousarray(probability / np.where(before > 0, before, 1))
         information = np.empty(before.shape)
         kernels.categorical.information(weight, *parameters, self.is_category[entries], offsets, information)
         return (before * information).sum(axis=0)
@@ -285,7 +286,8 @@ class Categorical(Block):
                 without = _log_ratio_without(joint.probability[:, own], place, log_ratio, states)
                 lost = known - np.repeat(unbiased(without, share), n_states, axis=place).reshape(known.shape)
             tables.append(lost)
-        return Ratios(joint.columns, offsets, np.ascontiguousarray(joint.factors), np.stack(tables).astype(float))
+        factors = joint.factors.astype(np.intp, order="C")
+        return Ratios(joint.columns, offsets, factors, np.stack(tables).astype(float, order="C"))
 
     def add_explained(
         self, tile: Any, ratios: Ratios, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray

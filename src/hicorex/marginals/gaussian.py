@@ -292,7 +292,8 @@ class Gaussian(Block):
         rest = np.stack([states.sum(axis=place).reshape(-1, n_columns) for place in range(len(joint.factors))])
         mean, variance, log_variance = joint.parameters
         numbers = _log(joint.probability), _log(rest), -0.5 * log_variance, mean, 0.5 / variance, np.float64(share)
-        return Ratios(joint.columns, joint.factors, *(number.astype(self.dtype) for number in numbers))
+        in_order = (number.astype(self.dtype, order="C") for number in numbers)
+        return Ratios(joint.columns, joint.factors.astype(np.intp, order="C"), *in_order)
 
     def add_explained(
         self, tile: Tile, ratios: Ratios, labels: np.ndarray, explained: np.ndarray, unique: np.ndarray
@@ -391,11 +392,12 @@ def variance_test(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> np.ndarra
 
 def mixture_information(weight: np.ndarray, mean: np.ndarray, variance: np.ndarray, dtype: Any) -> np.ndarray:
     """I(Y:X) (P,) of Gaussian mixtures with weight, mean and variance (k, P), computed in dtype."""
-    information = np.empty(mean.shape[1], dtype)
     log_weight = np.log(np.maximum(weight, 1e-30))
-    mixture = (array.astype(dtype) for array in (log_weight, mean, 1 / variance, *_hermite(N_NODES)))
-    kernels.gaussian.mixture_information(*mixture, information)
-    return information.astype(float)
+    height = log_weight - 0.5 * np.log(variance)
+    mixture = weight, height, mean, 1 / variance, np.sqrt(variance), *_hermite(N_NODES)
+    rest = np.zeros(mean.shape[1], dtype)
+    kernels.gaussian.equivocation(*(array.astype(dtype, order="C") for array in mixture), rest)
+    return np.maximum(-(weight * log_weight).sum(axis=0) - rest, 0)
 
 
 @lru_cache
