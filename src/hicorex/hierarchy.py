@@ -170,7 +170,7 @@ class HierarchicalCorex(Explainer):
             layer = self._layer(size, n_states, rng, inner=bool(layers))
             progress.layer(len(layers) + 1)
             data, seen = layer._fit(table, weight, engine, notes.within(f"layer{len(layers) + 1}"), progress)
-            explains = size != "auto" or layer.sizing_.explains
+            explains = size != "auto" or layer.sizing_.chosen.explains
             if not explains:
                 stop_reason = f"in layer {len(layers) + 1}, {layer.sizing_.reason}"
             if layers and not explains:

@@ -16,10 +16,22 @@ from hicorex.starts import Seed, choose_variables
 # Iterations after which factors that explain nothing are started anew from another variable.
 REPRIME_AT = (4, 8, 12)
 UNUSED_NATS = 1e-3
-# Iterations whose mean objective is compared with that of as many before, if all samples count or a batch of them.
-WINDOW, WINDOW_OF_BATCHES = 5, 10
-# A start is given up when this many more steps like its best recent one would not make it the best.
-PATIENCE = 8
+
+
+class Pace(NamedTuple):
+    """How the course of a start is judged.
+
+    window : the mean objective of so many iterations is compared with that of as many before
+    smooth : the iterations whose mean tells how high a start is and how fast it grows
+    patience : a start is given up when so many more steps like its best recent one would not make it the best
+    """
+
+    window: int
+    smooth: int
+    patience: int
+
+
+PACE, PACE_OF_BATCHES = Pace(5, 1, 8), Pace(10, 5, 16)  # one batch may be luckier than another
 
 
 @storable("state")
@@ -290,9 +302,9 @@ def fit_layer(
         rng.bit_generator.state = own
     begun, state, running, histories, best, _, primed, sums = run
     del run  # its first state is not needed again
-    batches, window, smooth = None, WINDOW, 1
+    batches, pace = None, PACE
     if batch_size is not None and batch_size < data.n_samples:
-        batches, window, smooth = Batches(data, batch_size, engine, seed), WINDOW_OF_BATCHES, WINDOW_OF_BATCHES // 2
+        batches, pace = Batches(data, batch_size, engine, seed), PACE_OF_BATCHES
     settled = False
     for iteration in range(begun, max_iter):
         if batches is None:
@@ -305,8 +317,8 @@ def fit_layer(
         objective = (found.log_z - excess).reshape(len(running), n_factors).sum(axis=1)
         for at, start in enumerate(running):
             histories[start].append(float(objective[at]))
-        if batches is not None:  # one batch may be luckier than another
-            objective = np.array([np.mean(histories[start][-window:]) for start in running])
+        if batches is not None:
+            objective = np.array([np.mean(histories[start][-pace.window :]) for start in running])
         leader = int(objective.argmax())
         leads = objective[leader] > best.objective or (batches is not None and running[leader] == best.start)
         # The first two iterates do not have the rule's own structure yet.
@@ -315,11 +327,9 @@ def fit_layer(
             best = Best(float(objective[leader]), running[leader], state.take([leader]), log_z)
         progress(iteration + 1, max_iter, best.objective, len(running))
         recent = {start: histories[start][primed[start] :] for start in running}
-        kept = [at for at, start in enumerate(running) if not _finished(recent[start], tol, window)]
+        kept = [at for at, start in enumerate(running) if not _finished(recent[start], tol, pace.window)]
         kept = [
-            at
-            for at in kept
-            if running[at] == best.start or _hopeful(recent[running[at]], best.objective, tol, window, smooth)
+            at for at in kept if running[at] == best.start or _hopeful(recent[running[at]], best.objective, tol, pace)
         ]
         settled = not kept
         if settled:
@@ -362,13 +372,13 @@ def _finished(history: list[float], tol: float, window: int) -> bool:
     return after - before <= tol * max(abs(after), 1e-3)
 
 
-def _hopeful(history: list[float], best: float, tol: float, window: int, smooth: int) -> bool:
-    """Whether a start may yet become the best, by the means of so many iterations at a time."""
-    if len(history) < window:
+def _hopeful(history: list[float], best: float, tol: float, pace: Pace) -> bool:
+    """Whether a start may yet become the best."""
+    if len(history) < pace.window:
         return True
-    means = np.convolve(history[1 - window :], np.full(smooth, 1 / smooth), mode="valid")
+    means = np.convolve(history[1 - pace.window :], np.full(pace.smooth, 1 / pace.smooth), mode="valid")
     step = max(0.0, float(np.diff(means).max()))
-    return means[-1] + PATIENCE * step > best + tol * abs(best)
+    return means[-1] + pace.patience * step > best + tol * abs(best)
 
 
 def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.random.Generator]) -> set[int]:

@@ -33,6 +33,11 @@ class Tried(NamedTuple):
     lower_stderr: float
     used: int
 
+    @property
+    def explains(self) -> bool:
+        """Whether so many factors explain anything beyond chance."""
+        return self.lower > LEAST_ERRORS * self.lower_stderr
+
 
 @storable("sizing")
 class Sizing(NamedTuple):
@@ -46,11 +51,6 @@ class Sizing(NamedTuple):
     def chosen(self) -> Tried:
         """The size that was chosen."""
         return next(size for size in self.tried if size.n_factors == self.n_factors)
-
-    @property
-    def explains(self) -> bool:
-        """Whether the chosen size explains anything beyond chance."""
-        return self.chosen.lower > LEAST_ERRORS * self.chosen.lower_stderr
 
 
 class Search:
@@ -151,7 +151,10 @@ class Search:
 
 
 def choose_size(search: Search, most: int) -> Sizing:
-    """The smallest size that no larger one improves upon: doubled until none does, then the gaps are halved."""
+    """The smallest size that no larger one improves upon: doubled until none does, then the gaps are halved.
+
+    1 if that explains no more than chance.
+    """
     low, size, failed = 0, 1, 0
     search.explained(size)
     for step in (2**power for power in count(1)):
@@ -177,13 +180,15 @@ def choose_size(search: Search, most: int) -> Sizing:
                 low = fewer
             else:
                 size, high = fewer, size
+    if not search.tried[size].explains:
+        size = 1
     tried = tuple(search.tried[n] for n in sorted(search.tried))
     return Sizing(size, _reason(search, size), tried)
 
 
 def _reason(search: Search, size: int) -> str:
     own = search.tried[size]
-    if own.lower <= LEAST_ERRORS * own.lower_stderr:
+    if not own.explains:
         return (
             f"{size} factor{'s explain' if size > 1 else ' explains'} {own.lower:.3g} +- {own.lower_stderr:.2g} nats "
             "on held-out samples, no more than chance"
