@@ -398,6 +398,6 @@ def test_heavy_tails_do_not_lead_auto_astray():
     for seed in range(10):
         X = np.random.default_rng(seed).standard_t(1.2, size=(40, 8))
         model = HierarchicalCorex("auto", n_init=2, random_state=seed).fit(X)
-        if not model.layers_[0].sizing_.explains:
+        if not model.layers_[0].sizing_.chosen.explains:
             assert len(model.layers_) == 1
             assert "in layer 1" in model.stop_reason_
