@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 import hicorex
-from hicorex import Corex, HierarchicalCorex
+from hicorex import Corex, HierarchicalCorex, layer
 from hicorex.batches import Batches, Running, step_size
 from hicorex.checkpoint import Checkpoint
 from hicorex.datasets import make_latent_tree
@@ -241,3 +241,12 @@ def test_a_fit_begins_anew_and_batches_have_the_same_columns(tree):
     assert_array_equal(begun.alpha_, model.alpha_)
     with pytest.raises(ValueError, match="features"):
         begun.partial_fit(X[:, :3])
+
+
+def test_starts_are_given_up_by_their_course_and_not_by_lucky_batches():
+    noise = 0.05 * np.random.default_rng(0).standard_normal(60)
+    flat, growing = 10 + noise, 9.5 + 0.05 * np.arange(60) + noise
+    for n_seen in range(12, 60):
+        assert not layer._hopeful(flat[:n_seen].tolist(), 10.5, 1e-5, layer.PACE_OF_BATCHES)
+        assert layer._hopeful(growing[:n_seen].tolist(), 10.5, 1e-5, layer.PACE_OF_BATCHES)
+    assert layer._hopeful(flat[:9].tolist(), 10.5, 1e-5, layer.PACE_OF_BATCHES)
