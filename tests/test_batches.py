@@ -208,7 +208,9 @@ def test_streams_meet_gaps_and_unseen_values_later():
     X = np.repeat(rng.integers(0, 2, (1000, 2)), 3, axis=1)
     model = Corex(2, random_state=0).partial_fit(X)
     X[::3, 0] = 7
-    model.partial_fit(X)
+    with pytest.warns(UserWarning, match="not seen count as missing, in column 0") as told:
+        model.partial_fit(X)
+    assert told[0].filename == __file__
     numbers = X[:, 1:].astype(float)
     floats = Corex(2, random_state=0).partial_fit(numbers)
     numbers[::2, 1] = np.nan

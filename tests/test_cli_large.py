@@ -281,20 +281,24 @@ def large_files(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("name", ["t.npy", "t"])
-def test_the_limit_of_memory_is_kept(name, large_files, tmp_path):
-    """Of a process of its own, whose peak is measured by the system."""
-    words = ["fit", large_files / name, "--layers", "2", "--starts", "1", "--max-iter", "3", "--batch-size", "20000"]
+def peak_of_fit(data, memory, folder, *options):
+    """The peak of a process of its own, as the system measures it."""
     code = (
         "import resource, subprocess, sys\n"
         "done = subprocess.run([sys.executable, '-m', 'hicorex', *sys.argv[1:]], stdout=subprocess.DEVNULL)\n"
         "print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
     )
-    command = [sys.executable, "-c", code, *map(str, words), "--memory", "700MB", "--out", "r", "--quiet"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    words = ["fit", str(data), "--layers", "2", "--starts", "1", "--max-iter", "3", "--memory", memory, "--out", "r"]
+    command = [sys.executable, "-c", code, *words, *options, "--quiet"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     code, peak = map(int, run.stdout.split())
     assert code == 0, run.stderr
-    assert peak < 700e6
+    return peak
+
+
+@pytest.mark.parametrize("name", ["t.npy", "t"])
+def test_the_limit_of_memory_is_kept(name, large_files, tmp_path):
+    assert peak_of_fit(large_files / name, "700MB", tmp_path, "--batch-size", "20000") < 700e6
     assert parquet.read_metadata(tmp_path / "r" / "samples.parquet").num_rows > 500_000
     assert (tmp_path / "r" / "samples.csv").exists() == (name == "t")  # the other one has more than a million rows
     assert parquet.read_metadata(tmp_path / "r" / "labels.parquet").num_row_groups > 1
@@ -443,3 +447,11 @@ def test_a_streamed_table_is_decided_on_like_one_in_memory(tmp_path):
     assert whole.decisions == parts.decisions
     assert whole.frame.schema.types == parts.frame.read(0, 10).schema.types == parts.frame.read(5, 5).schema.types
     np.testing.assert_array_equal(whole.weight, parts.weight)
+
+
+def test_the_results_of_many_rows_count_towards_the_limit(tmp_path):
+    """A table that is small itself, 10 MB."""
+    hidden = np.random.default_rng(0).integers(0, 2, (500_000, 4), dtype=np.uint8)
+    table = pa.table({f"x{i}": hidden[:, i % 4] for i in range(20)})
+    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=50_000)
+    assert peak_of_fit("t.parquet", "500MB", tmp_path) < 500e6

@@ -200,8 +200,28 @@ def test_sparse_chunks(client, kind):
 
 def test_sparse_chunks_that_nobody_told_of_are_said(client):
     X = da.from_delayed(dask.delayed(sparse_table("counts")), (200_000, 30), np.int8)
-    with pytest.raises(HicorexError, match=r"sparse: tell it so, by meta=scipy.sparse.csr_array"):
+    with pytest.raises(HicorexError, match=r"sparse, of type int8.*by meta=scipy.sparse.csr_array"):
         Corex(2, **FAST).fit(X)
+
+
+def test_chunks_of_another_type_than_they_say_are_refused(client):
+    X = sparse_table("counts")
+    told = da.from_delayed(dask.delayed(X), X.shape, meta=sp.csr_array((0, 0)))  # which says float64
+    with pytest.raises(HicorexError, match=r"int8, and it says sparse, float64.*meta=.*dtype='int8'"):
+        Corex(2, **FAST).fit(told)
+    dense = da.from_delayed(dask.delayed(table()[:100].astype(int)), (100, table().shape[1]), float)
+    with pytest.raises(HicorexError, match="int64, and it says float64: tell it so, by dtype='int64'"):
+        Corex(2, **FAST).fit(dense)
+
+
+def test_what_is_not_in_memory_is_not_reported_on(client, tmp_path):
+    X = da.from_array(table()[:2000], chunks=(500, 5))
+    model = Corex(2, **FAST).fit(X)
+    model.report(tmp_path / "model.html")
+    assert (tmp_path / "model.html").exists()
+    with pytest.raises(HicorexError, match="type Array, not in memory; pass some of its rows"):
+        model.report(tmp_path / "samples.html", X)
+    np.testing.assert_array_equal(model.surprise(X).samples, model.surprise(table()[:2000]).samples)
 
 
 def bad_tables():

@@ -267,6 +267,13 @@ def test_what_needs_samples_in_memory_says_so(bits, tmp_path):
     for call in (lambda: model.bounds(cv=2), lambda: model.significance(n_permutations=2)):
         with pytest.raises(HicorexError, match="samples in memory"):
             call()
+    parquet = as_folder(pd.DataFrame(bits[:500]).rename(columns=str), tmp_path / "folder")
+    model = Corex(2, **SETTINGS).fit(parquet)
+    model.report(tmp_path / "model.html")  # of the model alone
+    for X in (parquet, ds.dataset(parquet)):
+        with pytest.raises(HicorexError, match=r"a path; read the file|not in memory; pass some of its rows"):
+            model.report(tmp_path / "samples.html", X)
+    assert not (tmp_path / "samples.html").exists()
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(HicorexError, match=r"x\.csv is no file of which some rows can be read"):
         Corex(2).fit(tmp_path / "x.csv")

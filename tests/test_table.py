@@ -110,6 +110,16 @@ def test_semicolons_and_decimal_commas():
     assert table.notes == ("delimiter ';', decimal comma",)
 
 
+@pytest.mark.parametrize(("delimiter", "sign"), [(";", "."), (";", ","), (",", ".")])
+def test_fractions_that_may_be_thousands_are_told(delimiter, sign):
+    rows = [("1S258", "0S5", "1S500"), ("919", "0S125", "2S000"), ("2S001", "3", "0S750"), ("12S345", "7S250", "1S125")]
+    text = "\n".join(delimiter.join(row).replace("S", sign) for row in [("a", "b", "c"), *rows])
+    table = read(text + "\n")
+    assert cells(table)["a"] == [1.258, 919, 2.001, 12.345]
+    (told,) = [note for note in table.notes if "thousands" in note]
+    assert told.startswith(f"column 'a': 1{sign}258 beside 919 is read as a fraction; ")
+
+
 def test_semicolons_with_decimal_points():
     table = read(FIVE.replace(",", ";"))
     assert_five(table)

@@ -240,7 +240,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Any) -> tuple[Rung, Data]:
         """Get ready for further batches after a fit to the first, or to others; return as ``_learn_more``."""
         validate_data(self, table.head, reset=False, skip_check_array=True)
-        data = table.encode_open(self._schema, weight, engine)
+        data, _ = table.encode_open(self._schema, weight, engine)
         # The first update only asks what the next one needs.
         self._stream, _ = advance(Stream(self._state, None), data, RULES[self.structure], engine)
         return Rung(view(self._state, self._links, data, engine)), data
@@ -254,7 +254,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
                 self._fit(table, weight, engine, Notes(), progress)
             return self._begin_stream(table, weight, engine)
         validate_data(self, table.head, reset=False, skip_check_array=True)
-        data = table.encode_open(self._schema, weight, engine)
+        data, unseen = table.encode_open(self._schema, weight, engine)
+        self._tell_of(unseen, stacklevel=5)
         # The samples are new to the factors, so that links may be tested on them as they are.
         chance = data.to_table(held_out_probabilities(self._stream.state, data, engine))
         self._stream, log_z = advance(self._stream, data, RULES[self.structure], engine)
@@ -447,13 +448,17 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         table = take_in(X, least_samples=1)
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data, unseen = table.encode_new(self._schema, weight, dtype, engine)
+        self._tell_of(unseen, stacklevel=4)
+        return data
+
+    def _tell_of(self, unseen: list[str], stacklevel: int) -> None:
+        """Warn of categories that the fit has not seen, in these columns."""
         if unseen and not self._inner:
             warnings.warn(
                 f"Categories that the fit has not seen count as missing, in column {', '.join(unseen[:5])}"
                 f"{' and others' if len(unseen) > 5 else ''}.",
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
-        return data
 
     def _map(self, X: Any, function) -> tuple[np.ndarray, ...]:
         """The arrays that function(state, data, engine) gives for batches of samples, put together.

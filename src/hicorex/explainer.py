@@ -16,6 +16,7 @@ from hicorex.archive import write_archive
 from hicorex.bounds import Bounds, bounds_of
 from hicorex.columns import rows_of
 from hicorex.engine import LocalEngine
+from hicorex.engine.collection import is_collection
 from hicorex.evidence import Evidence, Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.folds import splits
@@ -24,6 +25,7 @@ from hicorex.intake import Intake, take_in
 from hicorex.layer import run_pass, used_only
 from hicorex.permutation import Significance, compare_with_chance
 from hicorex.progress import Lines, Progress
+from hicorex.sources import source_of
 from hicorex.structure import RULES
 
 
@@ -211,7 +213,12 @@ class Explainer(TransformerMixin, BaseEstimator):
         if isinstance(X, str | PathLike):
             raise HicorexError(f"X is {str(X)!r}, a path; read the file first, or use the command hicorex report.")
         groupings = groupings_of(names_of(self)[0], groups)
-        if X is None and getattr(self, "_training", None) is not None:
+        if X is not None and not _has_rows_here(X):
+            raise HicorexError(
+                f"X is of type {type(X).__name__}, not in memory; pass some of its rows as an array or a data frame, "
+                "or use the command hicorex report."
+            )
+        if X is None and getattr(self, "_training", None) is not None and _has_rows_here(self._training[0]):
             X = self._training[0]
         if X is None and row_names is not None:
             raise HicorexError("row_names are of samples that this model no longer knows; pass them as X.")
@@ -319,6 +326,13 @@ class Explainer(TransformerMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in super().__getstate__().items() if k not in ("_training", "_listener")}
+
+
+def _has_rows_here(X: Any) -> bool:
+    """Whether X is a table of which rows can be picked, as of a memory map; not a file, data set or Dask collection."""
+    if isinstance(X, str | PathLike):
+        return False
+    return isinstance(X, np.ndarray) or not (is_collection(X) or source_of(X) is not None)
 
 
 def _standardised(values: np.ndarray, mean: Any, spread: Any) -> np.ndarray:

@@ -64,9 +64,9 @@ class Intake(ABC):
         """The samples of the fit for which the schema was learned."""
         return self._encode(schema, schema.gaps, weight, precision(self.shape), engine)[0]
 
-    def encode_open(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
-        """Samples of a stream, in which any column may lack values now or later; unseen categories are such a lack."""
-        return self._encode(schema, np.ones(self.shape[1], bool), weight, np.float32, engine)[0]
+    def encode_open(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> tuple[Data, list[str]]:
+        """Samples of a stream, in which any column may lack values now or later, and columns with unseen categories."""
+        return self._encode(schema, np.ones(self.shape[1], bool), weight, np.float32, engine)
 
     def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
         """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
@@ -201,7 +201,8 @@ class OnCluster(Intake):
         """What a worker calls for function(columns, weight, rows), and with what for each part."""
         tables = collection.row_parts(self._X, [0, *(rows.stop for rows in all_rows)], self._lengths)
         weights = [None if weight is None else weight[rows] for rows in all_rows]
-        return partial(_read_there, function, self._sparse), tables, weights, all_rows
+        said = getattr(self._X, "dtype", None)  # a data frame has several
+        return partial(_read_there, function, self._sparse, said), tables, weights, all_rows
 
 
 class _FromDask(Source):
@@ -275,10 +276,18 @@ def weighted(table: Intake, sample_weight: Any) -> tuple[Intake, np.ndarray | No
     return table if weight.all() else table.take(np.flatnonzero(weight)), weight[weight > 0]
 
 
-def _read_there(function: Callable, sparse: bool, table: Any, weight: np.ndarray | None, rows: slice) -> Any:
-    """function(columns, weight, rows) of some rows of a Dask array or data frame that said whether it is sparse."""
-    if issparse(table) and not sparse:
-        raise HicorexError("Chunks of the Dask array are sparse: tell it so, by meta=scipy.sparse.csr_array((0, 0)).")
+def _read_there(
+    function: Callable, sparse: bool, said: np.dtype | None, table: Any, weight: np.ndarray | None, rows: slice
+) -> Any:
+    """function(columns, weight, rows) of some rows of a Dask array that said its type and whether it is sparse, or of a
+    data frame."""
+    is_sparse = issparse(table)
+    if (is_sparse and not sparse) or (said is not None and (said.kind == "f") != (table.dtype.kind == "f")):
+        like = f"scipy.sparse.csr_array((0, 0), dtype={table.dtype.name!r})" if is_sparse else f"{table.dtype.name!r}"
+        raise HicorexError(
+            f"Chunks of the Dask array are {'sparse, ' if is_sparse else ''}of type {table.dtype.name}, and it says "
+            f"{'sparse, ' if sparse else ''}{said}: tell it so, by {'meta' if is_sparse else 'dtype'}={like}."
+        )
     columns = Columns(table if issparse(table) == sparse else csr_array(table), least_samples=1)
     return function(columns, np.ones(table.shape[0]) if weight is None else weight, rows)
 

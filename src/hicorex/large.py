@@ -15,8 +15,9 @@ from hicorex.table import formats
 
 # Seconds that a scheduler has to answer, and workers to come.
 PATIENCE = 30
-# What is less than this share of the memory that is free, or of what a limit leaves, is read at once.
-OF_FREE, OF_LIMIT = 3, 6
+# What is less than this share of the memory that is free is read at once, or if so many times its size and the bytes of
+# the results of each row are within a limit.
+OF_FREE, OF_LIMIT, OF_ROW = 3, 6, 250
 # A compressed text may be so many times as large as its file.
 COMPRESSION = 10
 # Options of mallopt in glibc; blocks of so many bytes are given back one by one.
@@ -63,7 +64,8 @@ def open_data(data: str, memory: int | None, always: bool = False) -> tuple[Any,
             ) from None
         return data, False
     assert source is not None
-    if most is not None and source.n_bytes() > most:
+    results = 0 if memory is None else source.shape[0] * OF_ROW // OF_LIMIT
+    if most is not None and source.n_bytes() + results > most:
         _be_lean()
         return source, True
     return (source if folder else data), False

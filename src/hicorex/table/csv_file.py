@@ -172,6 +172,7 @@ def _read_utf8(
         style.append("decimal comma")
     if style:
         notes.insert(0, ", ".join(style))
+    notes += _perhaps_thousands(rows[1:] if header else rows, names, decimal)
     types: dict[str, pa.DataType] = {}
     if len(names) >= WIDE and len(rows) > 1:
         real = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?".replace(r"\.", re.escape(decimal)))
@@ -398,6 +399,27 @@ def _find_decimal(rows: list[list[str]], delimiter: str) -> str:
     points = sum(re.fullmatch(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", cell) is not None for cell in cells)
     grouped = delimiter != ";" and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in commas)
     return "," if len(commas) > points and not grouped else "."
+
+
+def _perhaps_thousands(rows: list[list[str]], names: list[str], decimal: str) -> list[str]:
+    """A note on the columns whose fractions all have three digits beside whole numbers of three at most."""
+    marked, whole = re.compile(rf"[+-]?[1-9]\d{{0,2}}{re.escape(decimal)}\d{{3}}"), re.compile(r"[+-]?\d{1,3}")
+    suspects, example = [], ""
+    for name, column in zip(names, zip(*rows, strict=False), strict=False):
+        cells = [cell.strip() for cell in column]
+        fractions = [cell for cell in cells if marked.fullmatch(cell)]
+        rest = [cell for cell in cells if whole.fullmatch(cell)]
+        numbers = [cell for cell in cells if re.fullmatch(NUMBER.replace(r"\.", re.escape(decimal)), cell)]
+        if len(fractions) > 2 and rest and len(fractions) + len(rest) == len(numbers):
+            suspects.append(name)
+            example = example or f"{fractions[0]} beside {rest[0]}"
+    if not suspects:
+        return []
+    others = f" and {len(suspects) - 1} others" if len(suspects) > 1 else ""
+    return [
+        f"column {suspects[0]!r}{others}: {example} is read as a fraction; if the sign stands for thousands, "
+        "write the numbers without it"
+    ]
 
 
 def _is_header(rows: list[list[str]], decimal: str, missing: set[str]) -> bool:
