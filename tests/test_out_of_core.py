@@ -1,5 +1,6 @@
 """Tables on disk are fitted to the same bits as in memory, in little memory, and leave nothing behind."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -277,6 +278,14 @@ def test_what_needs_samples_in_memory_says_so(bits, tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(HicorexError, match=r"x\.csv is no file of which some rows can be read"):
         Corex(2).fit(tmp_path / "x.csv")
+
+
+def test_scratch_files_are_closed_with_what_they_hold():
+    table = SpooledTable([np.zeros((3, 2))])
+    file = table._file._file
+    del table
+    gc.collect()
+    assert file.closed
 
 
 def test_spooled_tables_are_read_as_they_were_written():

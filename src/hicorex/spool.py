@@ -2,6 +2,7 @@
 
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -30,6 +31,7 @@ class _Scratch:
             self._file: BinaryIO = tempfile.TemporaryFile(dir=self._folder, buffering=0, prefix="hicorex-")  # noqa: SIM115
         except OSError as error:
             raise self._failed("written", error) from None
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._end = 0
 

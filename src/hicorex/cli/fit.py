@@ -84,7 +84,7 @@ def fit(
     from hicorex.groups import groupings_of
     from hicorex.large import open_data, sparing, workers
     from hicorex.results import description, summary
-    from hicorex.table import Reading, read_table, stream_table
+    from hicorex.table import Reading, in_words, read_table, stream_table
 
     out = out or Path(f"{options.stem(data)}-hicorex")
     out = out if out.name not in ("", "..") else out.resolve()
@@ -121,10 +121,10 @@ def fit(
     source, in_parts = open_data(data, limit, always=dask is not None)
     table = stream_table(source, data, reading) if in_parts else read_table(source, reading)
     if len(table.names) == 1:
-        others = "; ".join(f"{d.name!r} is {d.kind}, {d.why}" for d in table.decisions if d.name != table.names[0])
+        others = in_words([decision for decision in table.decisions if decision.name != table.names[0]])
         raise HicorexError(
-            f"{data} has one column to learn from, {table.names[0]!r}, and nothing to relate it to{': ' * bool(others)}"
-            f"{others[:200]}; use more columns."
+            f"{data} has one column to learn from, {table.names[0]!r}, and nothing to relate it to"
+            f"{': ' * bool(others)}{others}; use more columns."
         )
     groupings = groupings_of(table.names, groups)
     show = not (quiet or as_json)

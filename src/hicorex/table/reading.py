@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -142,7 +142,8 @@ def decide(
     decisions = tuple(map(Decision, raw.names, kinds, found.missing.tolist(), why))
     kept = [at for at, kind in enumerate(kinds) if kind in KINDS]
     if not kept:
-        raise HicorexError(f"{name} has no column to learn from: {_summary(decisions, n_rows)}.")
+        because = "it has one row, and at least two are needed" if n_rows == 1 else in_words(decisions)
+        raise HicorexError(f"{name} has no column to learn from: {because}.")
     words = {raw.names[at]: own for at, own in found.words.items()}
     heavy = [raw.names[at] for at in found.heavy if kinds[at] == "gaussian"]
     if heavy:
@@ -432,9 +433,8 @@ def names_of_rows(column: Any, title: str, some: bool = False) -> Any:
     return column.cast(pa.string()).fill_null("")
 
 
-def _summary(decisions: tuple[Decision, ...], n_rows: int) -> str:
-    if n_rows == 1:
-        return "it has one row, and at least two are needed"
+def in_words(decisions: Sequence[Decision]) -> str:
+    """What was decided on the first columns, and how many more there are."""
     shown = "; ".join(f"{d.name!r}: {d.kind}, {d.why}" for d in decisions[:3])
     return shown + (f"; and {len(decisions) - 3} more" if len(decisions) > 3 else "")
 
