@@ -214,6 +214,9 @@ def test_other_files_are_refused_with_a_remedy(tmp_path):
     line = str(error.value).split("convert it by ")[1].split(" and give")[0]
     subprocess.run([sys.executable, "-c", f"import pyarrow.dataset; {line}"], cwd=tmp_path, check=True)
     assert source_of(tmp_path / "table").read(0, 2).to_pydict() == {"a": [1, 3], "b": [2, 4]}
+    np.savez(tmp_path / "a.npz", a=np.eye(3))
+    with pytest.raises(HicorexError, match=r"a\.npz is no file of which some rows .* by scipy\.sparse\.load_npz or"):
+        source_of(tmp_path / "a.npz")
     with pytest.raises(HicorexError, match=r"b\.npy is not there; check its name"):
         source_of(str(tmp_path / "b.npy"))
     for name in ("b.parquet", "b.npy", "b.feather"):
