@@ -288,7 +288,7 @@ def _read_there(
             f"Chunks of the Dask array are {'sparse, ' if is_sparse else ''}of type {table.dtype.name}, and it says "
             f"{'sparse, ' if sparse else ''}{said}: tell it so, by {'meta' if is_sparse else 'dtype'}={like}."
         )
-    columns = Columns(table if issparse(table) == sparse else csr_array(table), least_samples=1)
+    columns = Columns(table if is_sparse == sparse else csr_array(table), least_samples=1)
     return function(columns, np.ones(table.shape[0]) if weight is None else weight, rows)
 
 

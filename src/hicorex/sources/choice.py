@@ -61,16 +61,13 @@ def _opened(path: str) -> Source:
         return TableSource([whole(path, Feather, path)], path)
     if path.lower().endswith(KNOWN) and start[:4] != b"FEA1":
         raise broken(path)
-    if path.lower().endswith(".npz"):
-        raise HicorexError(
-            f"{path} is no file of which some rows can be read; read it into memory first, by scipy.sparse.load_npz or "
-            "numpy.load."
-        )
-    raise HicorexError(
-        f"{path} is no file of which some rows can be read; read it into memory first, or convert it by "
-        f"pyarrow.dataset.write_dataset(pyarrow.dataset.dataset({path!r}, format='csv'), 'table', format='parquet')"
-        " and give that folder."
+    remedy = (
+        f"or convert it by pyarrow.dataset.write_dataset(pyarrow.dataset.dataset({path!r}, format='csv'), 'table', "
+        "format='parquet') and give that folder"
     )
+    if path.lower().endswith(".npz"):
+        remedy = "by scipy.sparse.load_npz or numpy.load"
+    raise HicorexError(f"{path} is no file of which some rows can be read; read it into memory first, {remedy}.")
 
 
 def _folder(path: str) -> Source:

@@ -401,16 +401,20 @@ def _find_decimal(rows: list[list[str]], delimiter: str) -> str:
     return "," if len(commas) > points and not grouped else "."
 
 
+def _number(decimal: str) -> re.Pattern[str]:
+    return re.compile(NUMBER.replace(r"\.", re.escape(decimal)))
+
+
 def _perhaps_thousands(rows: list[list[str]], names: list[str], decimal: str) -> list[str]:
     """A note on the columns whose fractions all have three digits beside whole numbers of three at most."""
+    number = _number(decimal)
     marked, whole = re.compile(rf"[+-]?[1-9]\d{{0,2}}{re.escape(decimal)}\d{{3}}"), re.compile(r"[+-]?\d{1,3}")
     suspects, example = [], ""
     for name, column in zip(names, zip(*rows, strict=False), strict=False):
         cells = [cell.strip() for cell in column]
         fractions = [cell for cell in cells if marked.fullmatch(cell)]
         rest = [cell for cell in cells if whole.fullmatch(cell)]
-        numbers = [cell for cell in cells if re.fullmatch(NUMBER.replace(r"\.", re.escape(decimal)), cell)]
-        if len(fractions) > 2 and rest and len(fractions) + len(rest) == len(numbers):
+        if len(fractions) > 2 and rest and len(fractions) + len(rest) == sum(map(bool, map(number.fullmatch, cells))):
             suspects.append(name)
             example = example or f"{fractions[0]} beside {rest[0]}"
     if not suspects:
@@ -424,7 +428,7 @@ def _perhaps_thousands(rows: list[list[str]], names: list[str], decimal: str) ->
 
 def _is_header(rows: list[list[str]], decimal: str, missing: set[str]) -> bool:
     """Whether the first line holds names: not if it is all numbers, or has fractions above numbers."""
-    number = re.compile(NUMBER.replace(r"\.", re.escape(decimal)))
+    number = _number(decimal)
 
     def is_number(cell: str) -> bool:
         return number.fullmatch(cell.strip()) is not None
