@@ -18,6 +18,7 @@ PACKAGE = Path(hicorex.__file__).parent
 # Each module may import from those before it, never from those after.
 ORDER = [
     "exceptions",
+    "soundness",
     "files",
     "sources",
     "archive",
@@ -40,6 +41,7 @@ ORDER = [
     "starts",
     "structure",
     "layer",
+    "layer_checks",
     "stream",
     "significance",
     "evaluation",
@@ -47,6 +49,7 @@ ORDER = [
     "permutation",
     "evidence",
     "bounds",
+    "model_checks",
     "graph",
     "layout",
     "groups",

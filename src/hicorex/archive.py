@@ -1,14 +1,18 @@
 """Objects in a file: arrays as safetensors, everything else as text in its header, and a checksum over all of it.
 
-Reading runs no code: only the classes that are declared storable are made, from the fields they declare.
+Reading runs no code: only the classes that are declared storable are made, from the fields they declare. It takes at
+most ten times the size of the file in memory. Whether what is read makes sense is for the reader to check: a checksum
+tells damage, not intent.
 """
 
 import hashlib
 import json
+import math
 import re
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import numpy as safetensors
@@ -21,18 +25,34 @@ FORMAT = 1
 _BLANK = b"0" * 64
 # The header begins with the checksum, whatever the version, so that damage is told from age.
 _HEAD = re.compile(rb'.{8}\{"__metadata__":\{"hicorex":"\{\\"checksum\\":\\"([0-9a-f]{64})\\",', re.DOTALL)
-_CLASSES: dict[str, tuple[type, tuple[str, ...]]] = {}
+# What a file holds may take so many times its size in memory; so many bytes a value of JSON and an array take beside
+# their contents.
+_MOST_EXPANSION, _VALUE_BYTES, _ARRAY_BYTES = 8, 64, 600
+_TEXT_TYPE = re.compile(r"[|<]S[0-9]+|<U[0-9]+")
+_VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 
 
-def storable(name: str, *fields: str) -> Callable[[type], type]:
+class _Stored(NamedTuple):
+    """A class that files may hold: the attributes that make up an object, and how it is made of them."""
+
+    cls: type
+    fields: tuple[str, ...]
+    make: Callable[..., Any]
+
+
+_CLASSES: dict[str, _Stored] = {}
+
+
+def storable(name: str, *fields: str, make: Callable[..., Any] | None = None) -> Callable[[type], type]:
     """Declare that files may hold a class, by a name that stays and the attributes that make up an object.
 
-    Without attributes named, the fields of a named tuple or a data class.
+    Without attributes named, the fields of a named tuple or a data class. ``make`` gets those that a file holds as
+    keywords and returns the object; by default the class does.
     """
 
     def declare(cls: type) -> type:
         own = fields or getattr(cls, "_fields", None) or tuple(cls.__dataclass_fields__)  # type: ignore[attr-defined]
-        _CLASSES[name] = (cls, own)
+        _CLASSES[name] = _Stored(cls, own, make or cls)
         return cls
 
     return declare
@@ -44,13 +64,15 @@ def write_archive(path: Any, kind: str, content: Any) -> None:
         file.writelines(_pieces(kind, content))
 
 
-def read_archive(path: Any, kind: str) -> Any:
-    """The object in a file of this kind."""
+def read_archive(path: Any, kind: str, check: Callable[[Any], None] | None = None) -> Any:
+    """The object in a file of this kind, which ``check`` refuses by an error if it makes no sense."""
     try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise HicorexError(f"{path} is not a file; give the name of one.")
         raw = Path(path).read_bytes()
     except OSError as error:
         raise HicorexError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from error
-    return from_bytes(raw, kind, str(path))
+    return from_bytes(raw, kind, str(path), check)
 
 
 def to_bytes(kind: str, content: Any) -> bytes:
@@ -71,8 +93,8 @@ def _pieces(kind: str, content: Any) -> tuple[Any, ...]:
     return raw[:start], hashlib.sha256(raw).hexdigest().encode(), memoryview(raw)[end:]
 
 
-def from_bytes(raw: bytes, kind: str, path: str) -> Any:
-    """The object in the bytes of a file."""
+def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | None = None) -> Any:
+    """The object in the bytes of a file, as ``read_archive``."""
     found = _HEAD.match(raw)
     if found is None:
         raise HicorexError(f"{path} is not a file of hicorex, or damaged from its first bytes on.")
@@ -83,16 +105,57 @@ def from_bytes(raw: bytes, kind: str, path: str) -> Any:
     if whole.hexdigest().encode() != found[1]:
         raise HicorexError(damaged)
     try:
-        header = json.loads(json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]["hicorex"])
+        room = _Room(len(raw))
+        header = _header(raw, room)
         if header["format"] > FORMAT:
             raise HicorexError(f"{path} was written by hicorex {header['version']}, a newer one; update hicorex.")
         if header["kind"] != kind:
             raise HicorexError(f"{path} is a {header['kind']}; a {kind} is needed.")
-        return _unpack(header["content"], safetensors.load(raw))
+        content = _Unpacker(raw, room).unpack(header["content"])
     except HicorexError:
         raise
     except Exception as error:  # whole, but not as we write it
         raise HicorexError(damaged) from error
+    if check is not None:
+        try:
+            check(content)
+        except Exception as error:
+            reason = f" ({error})" if isinstance(error, HicorexError) else ""
+            raise HicorexError(f"{path} does not hold together{reason}; {remedy}.") from error
+    return content
+
+
+class _Room:
+    """The memory that what a file holds may still take."""
+
+    def __init__(self, file_size: int):
+        self._left = _MOST_EXPANSION * file_size
+
+    def take(self, size: int) -> None:
+        """Refuse what takes more than is left."""
+        self._left -= size
+        if self._left < 0:
+            raise ValueError("it expands too much")
+
+    def take_json(self, text: str) -> None:
+        """The same for the values of a text."""
+        width = 4 if "\\u" in text else 1
+        self.take(_VALUE_BYTES * sum(map(text.count, "[{,:")) + width * len(text))
+
+
+def _header(raw: bytes, room: _Room) -> dict[str, Any]:
+    """What a file says of itself, each entry of its type."""
+    # Only what is ours of safetensors' header is read here; it reads the rest itself.
+    text = raw[8 : 8 + int.from_bytes(raw[:8], "little")].decode("ascii")
+    text, end = json.JSONDecoder().raw_decode(text, len('{"__metadata__":{"hicorex":'))
+    room.take(_ARRAY_BYTES * raw.count(b"{", 8 + end, 8 + int.from_bytes(raw[:8], "little")))
+    room.take_json(text)
+    header = json.loads(text)
+    if header["kind"] not in ("model", "checkpoint") or type(header["format"]) is not int or header["format"] < 1:
+        raise ValueError("no such kind or format")
+    if not _VERSION.fullmatch(header["version"]):
+        raise ValueError("no such version")
+    return header
 
 
 def _pack(value: Any, place: str, tensors: dict[str, np.ndarray]) -> Any:
@@ -101,7 +164,7 @@ def _pack(value: Any, place: str, tensors: dict[str, np.ndarray]) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    for name, (cls, fields) in _CLASSES.items():
+    for name, (cls, fields, _) in _CLASSES.items():
         if type(value) is cls:
             held = {field: getattr(value, field) for field in fields if hasattr(value, field)}
             return {"is": name, "of": {f: _pack(v, f"{place}.{f}", tensors) for f, v in held.items()}}
@@ -123,9 +186,12 @@ def _pack_array(array: np.ndarray, place: str, tensors: dict[str, np.ndarray]) -
     if array.dtype.kind in "OU":
         values = [v.item() if isinstance(v, np.generic) else v for v in array.ravel().tolist()]
         text = json.dumps(values).encode()
-        tensors[place] = np.frombuffer(text, np.uint8)
-        return {"is": "text", "of": place, "shape": array.shape, "type": "object" if array.dtype.kind == "O" else "str"}
-    if array.dtype.kind == "S":
+        if array.nbytes <= 4 * len(text) or array.dtype.kind == "O":
+            kind = "object" if array.dtype.kind == "O" else "str"
+            tensors[place] = np.frombuffer(text, np.uint8)
+            return {"is": "text", "of": place, "shape": array.shape, "type": kind}
+    if array.dtype.kind in "SU":  # one text that is far longer than the others takes as much room here as in memory
+        array = np.array(array, array.dtype.newbyteorder("<"), order="C", copy=None)
         tensors[place] = np.frombuffer(array.tobytes(), np.uint8)
         return {"is": "bytes", "of": place, "shape": array.shape, "type": array.dtype.str}
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
@@ -136,37 +202,80 @@ def _pack_array(array: np.ndarray, place: str, tensors: dict[str, np.ndarray]) -
     return {"is": "array", "of": place, "axes": axes}
 
 
-def _unpack(packed: Any, tensors: dict[str, np.ndarray]) -> Any:
-    if isinstance(packed, list):
-        return [_unpack(item, tensors) for item in packed]
-    if not isinstance(packed, dict):
-        return packed
-    kind, of = packed["is"], packed["of"]
-    if kind == "array":
-        return tensors[of].transpose(np.argsort(packed["axes"])) if packed["axes"] else tensors[of]
-    if kind == "text":
-        values = json.loads(tensors[of].tobytes())
-        flat = np.array(values, dtype=packed["type"]) if values else np.empty(0, packed["type"])
-        return flat.reshape(packed["shape"])
-    if kind == "bytes":
-        return np.frombuffer(tensors[of].tobytes(), packed["type"]).reshape(packed["shape"])
-    if kind == "tuple":
-        return tuple(_unpack(item, tensors) for item in of)
-    if kind == "map":
-        return {_unpack(key, tensors): _unpack(value, tensors) for key, value in of}
-    if kind == "random state":
-        state = _unpack(of, tensors)
-        if not 0 <= state[2] <= 624:  # numpy would read beyond its table
-            raise ValueError("no such state")
-        generator = np.random.RandomState()
-        generator.set_state(state)
-        return generator
-    cls, fields = _CLASSES[kind]
-    held = {name: _unpack(value, tensors) for name, value in of.items()}
-    if set(held) - set(fields):
-        raise ValueError(f"{kind} has no {', '.join(set(held) - set(fields))}")
-    if issubclass(cls, tuple):
-        return cls(**held)
-    made = cls.__new__(cls)
-    made.__dict__.update(held)
-    return made
+class _Unpacker:
+    """Makes the objects of a file from what its header says of them.
+
+    Each array is used once, so that a small file cannot name a large one many times.
+    """
+
+    def __init__(self, raw: bytes, room: _Room):
+        self._tensors, self._room = safetensors.load(raw), room
+
+    def unpack(self, packed: Any) -> Any:
+        """The value that this stands for, the whole of the file."""
+        value = self._value(packed)
+        if self._tensors:
+            raise ValueError("an array that nothing uses")
+        return value
+
+    def _value(self, packed: Any) -> Any:
+        if isinstance(packed, list):
+            return [self._value(item) for item in packed]
+        if not isinstance(packed, dict):
+            return packed
+        kind, of = packed["is"], packed["of"]
+        if kind == "array":
+            return self._array(of, packed["axes"])
+        if kind == "text":
+            return self._text(of, packed["shape"], packed["type"])
+        if kind == "bytes":
+            return self._bytes(of, packed["shape"], packed["type"])
+        if kind == "tuple":
+            return tuple(self._value(item) for item in of)
+        if kind == "map":
+            return {self._value(key): self._value(value) for key, value in of}
+        if kind == "random state":
+            return _random_state(*self._value(of))
+        stored = _CLASSES[kind]
+        if not set(of) <= set(stored.fields):
+            raise ValueError(f"{kind} has no {', '.join(set(of) - set(stored.fields))}")
+        return stored.make(**{name: self._value(value) for name, value in of.items()})
+
+    def _array(self, place: str, axes: list[int]) -> np.ndarray:
+        """An array in the order in memory that it had."""
+        array = self._tensors.pop(place)
+        if sorted(axes) != list(range(array.ndim)):
+            raise ValueError("axes that the array does not have")
+        return array.transpose(np.argsort(axes)) if axes else array
+
+    def _text(self, place: str, shape: list[int], kind: str) -> np.ndarray:
+        """An array of texts, or of these and other plain values."""
+        text = self._tensors.pop(place).tobytes().decode()
+        self._room.take_json(text)
+        values = json.loads(text)
+        plain = (str,) if kind == "str" else (str, int, float, bool, type(None))
+        if kind not in ("str", "object") or not all(isinstance(value, plain) for value in values):
+            raise ValueError("no texts")
+        if kind == "str":
+            self._room.take(4 * len(values) * max(map(len, values), default=0))
+        flat = np.empty(len(values), object)
+        flat[:] = values
+        return flat.astype(kind).reshape(shape) if values else np.empty(shape, kind)
+
+    def _bytes(self, place: str, shape: list[int], kind: str) -> np.ndarray:
+        """An array of texts or bytes of one length."""
+        array = self._tensors.pop(place)
+        if not _TEXT_TYPE.fullmatch(kind) or array.nbytes != np.dtype(kind).itemsize * math.prod(shape):
+            raise ValueError("no texts of this length")
+        raw = array.tobytes()
+        if "U" in kind and np.frombuffer(raw, "<u4").max(initial=0) > 0x10FFFF:
+            raise ValueError("no such character")
+        return np.frombuffer(raw, kind).reshape(shape)
+
+
+def _random_state(name: str, key: np.ndarray, position: int, *more: Any) -> np.random.RandomState:
+    if not 0 <= position <= 624:  # numpy would read beyond its table
+        raise ValueError("no such state")
+    generator = np.random.RandomState()
+    generator.set_state((name, key, position, *more))
+    return generator

@@ -6,6 +6,7 @@ import numpy as np
 
 from hicorex.archive import storable
 from hicorex.data import Data
+from hicorex.soundness import agree
 
 # Parts of the table from which the rows of a batch are drawn; one of them is another in every batch.
 POOL = 4
@@ -91,6 +92,9 @@ class Running(NamedTuple):
             return cls(1, batch.total, totals, label_sum, sums)
         # The batch itself is not made smaller, so that sums are of as many samples as they are worth.
         fade = batch.total * (1 / step_size(before.n_seen) - 1) / before.total
+        for old, new in ((before.totals, totals), (before.sums, sums)):
+            shapes = [[[array.shape for array in own] for own in by_block] for by_block in (old, new)]
+            agree(shapes[0] == shapes[1], "the sums over earlier batches", "this one")
 
         def faded(old: Any, new: Any) -> Any:
             return [tuple(fade * a + b for a, b in zip(*both, strict=True)) for both in zip(old, new, strict=True)]

@@ -12,7 +12,20 @@ from typing import Any
 
 import hicorex
 from hicorex.archive import read_archive, write_archive
-from hicorex.exceptions import ClusterLostError, HicorexError
+from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError
+from hicorex.soundness import is_a, known
+
+VERSION = "version of hicorex"
+# What a fit notes, of itself and of its layers.
+NOTED = {
+    VERSION: str,
+    "parameters": dict,
+    "data": str,
+    "random_state": int,
+    "sizes": dict,
+    "run": tuple,
+    "fitted": dict,
+}
 
 
 @dataclass(frozen=True)
@@ -54,12 +67,6 @@ class Notes:
     def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
         """Note what makes other notes needless, and save at once."""
 
-    def running(self, name: str) -> dict[str, Any]:
-        """The arguments by which ``fit_layer`` goes on with the run of this name, and notes it."""
-        begun = self.recall("run")
-        run = begun[1] if begun and begun[0] == name else None
-        return {"run": run, "keep": lambda run: self.note("run", (name, run))}
-
 
 class _Saved(Notes):
     """Notes in a file."""
@@ -67,13 +74,15 @@ class _Saved(Notes):
     kept = True
 
     def __init__(self, checkpoint: Checkpoint):
-        self._path, self._every = Path(checkpoint.path), checkpoint.every
-        if not os.access(self._path.parent, os.W_OK | os.X_OK):
-            raise HicorexError(f"No checkpoint can be written to the folder {self._path.parent}; choose another.")
-        if self._path.is_dir():
-            raise HicorexError(f"The checkpoint {self._path} is a folder; give the name of a file.")
+        self.path, self._every = Path(checkpoint.path), checkpoint.every
+        if not os.access(self.path.parent, os.W_OK | os.X_OK):
+            raise HicorexError(f"No checkpoint can be written to the folder {self.path.parent}; choose another.")
+        if self.path.is_dir():
+            raise HicorexError(f"The checkpoint {self.path} is a folder; give the name of a file.")
         self._remove_drafts()
-        self._notes: dict[str, Any] = read_archive(self._path, "checkpoint") if self._path.exists() else {}
+        self._notes: dict[str, Any] = {}
+        if self.path.exists():
+            self._notes = read_archive(self.path, "checkpoint", _check_notes)
         self._saved_at = time.monotonic()
 
     def within(self, part: str) -> Notes:
@@ -86,7 +95,7 @@ class _Saved(Notes):
             if isinstance(value, dict):
                 what = ", ".join(k for k, v in value.items() if begun.get(k) != v) or what
             raise HicorexError(
-                f"The checkpoint {self._path} is of a fit with other {what}; delete it to start anew, or name another."
+                f"The checkpoint {self.path} is of a fit with other {what}; delete it to start anew, or name another."
             )
 
     def recall(self, key: str) -> Any:
@@ -106,15 +115,15 @@ class _Saved(Notes):
     def save(self) -> None:
         """Save all notes; a disk that is full is no reason to give up a night's work."""
         try:
-            write_archive(self._path, "checkpoint", self._notes)
+            write_archive(self.path, "checkpoint", self._notes)
         except HicorexError as error:
             warnings.warn(f"{error} The fit goes on without a new checkpoint.", stacklevel=2)
         self._saved_at = time.monotonic()
 
     def _remove_drafts(self) -> None:
         """Remove what a process that was killed has left behind."""
-        draft = re.compile(re.escape(f".{self._path.name[:100]}.") + "[0-9a-f]{12}[.]draft")
-        for file in self._path.parent.iterdir():
+        draft = re.compile(re.escape(f".{self.path.name[:100]}.") + "[0-9a-f]{12}[.]draft")
+        for file in self.path.parent.iterdir():
             if draft.fullmatch(file.name):
                 with suppress(OSError):
                     file.unlink()
@@ -141,6 +150,14 @@ class _Part(Notes):
         self._whole.conclude(f"{self._part}.{key}", value, tuple(f"{self._part}.{old}" for old in instead_of))
 
 
+def _check_notes(notes: Any) -> None:
+    """Refuse what is not noted by a fit; what its parts hold is checked where they are used."""
+    for key, value in is_a(dict, notes, "the checkpoint").items():
+        what = is_a(str, key, "an entry").rpartition(".")[2] if key != VERSION else key
+        known([what], NOTED)
+        is_a(NOTED[what], value, what)
+
+
 @contextmanager
 def noting(checkpoint: Any, parameters: dict[str, Any]) -> Iterator[Notes]:
     """The notes of a fit with these parameters, by what it was given: a path, a checkpoint or None.
@@ -151,10 +168,12 @@ def noting(checkpoint: Any, parameters: dict[str, Any]) -> Iterator[Notes]:
         yield Notes()
         return
     notes = _Saved(checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint))
-    notes.check("version of hicorex", hicorex.__version__)
+    notes.check(VERSION, hicorex.__version__)
     notes.check("parameters", parameters)
     try:
         yield notes
     except (KeyboardInterrupt, ClusterLostError):
         notes.save()
         raise
+    except UnsoundError as error:
+        raise HicorexError(f"{notes.path} does not hold together ({error}); delete it to start anew.") from error

@@ -32,6 +32,7 @@ from hicorex.layer import (
     labels_of,
     used_only,
 )
+from hicorex.layer_checks import going_on
 from hicorex.marginals.base import Questions, most_likely
 from hicorex.progress import Progress
 from hicorex.significance import LEVEL, held_out_probabilities, link_probabilities
@@ -309,7 +310,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             batch_size=self.batch_size,
             progress=progress.iteration,
             **self._settings(),
-            **notes.running("fit"),
+            **going_on(notes, "fit", data, n_starts=self.n_init, n_factors=self.n_factors_, n_states=self.n_states),
         )
         progress.layer_done()
         if not fit.converged:
@@ -350,6 +351,11 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         return self._map(X, _states_and_log_z)[1]
 
     @property
+    def n_states_(self) -> int:
+        """The number of states of each factor."""
+        return len(self._state.prior)
+
+    @property
     def _n_features_out(self) -> int:
         return self.n_factors_
 
@@ -359,6 +365,11 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
     def _sized(self) -> dict[str, Any]:
         return {"n_factors": self.n_factors_}
+
+    @classmethod
+    def _restored(cls, **held: Any) -> Self:
+        # The first files hold no other history than that of the start that was kept.
+        return super()._restored(**{"histories_": [held["history_"]]} | held)
 
     def _label(self, X: Any) -> np.ndarray:
         """As transform, but an array whatever the output is set to."""
@@ -505,4 +516,4 @@ def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.
     return np.concatenate(states, axis=1).T, np.concatenate(log_z, axis=1).T
 
 
-storable("corex", *Corex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config")(Corex)
+storable("corex", *Corex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config", make=Corex._restored)(Corex)

@@ -11,3 +11,7 @@ class ClusterLostError(HicorexError):
 
 class ColumnTypeError(HicorexError, TypeError):
     """A column whose values are not of one usable type."""
+
+
+class UnsoundError(HicorexError):
+    """Something in a file that no fit could have left there; in words, what and why."""

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from itertools import zip_longest
 from numbers import Integral
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -323,6 +323,14 @@ class Explainer(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    @classmethod
+    def _restored(cls, **held: Any) -> Self:
+        """The model with these parameters and attributes; a parameter that is younger than its file has its default."""
+        names = set(cls._get_param_names())
+        model = cls(**{name: value for name, value in held.items() if name in names})
+        model.__dict__.update({name: value for name, value in held.items() if name not in names})
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in super().__getstate__().items() if k not in ("_training", "_listener")}

@@ -290,6 +290,11 @@ def _side_by_side(arrays: list[np.ndarray], filler: float) -> np.ndarray:
     return np.concatenate(padded, axis=1)
 
 
-storable("hierarchy", *HierarchicalCorex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config")(
-    HierarchicalCorex
-)
+storable(
+    "hierarchy",
+    *HierarchicalCorex._get_param_names(),
+    *FITTED,
+    "_reading",
+    "_sklearn_output_config",
+    make=HierarchicalCorex._restored,
+)(HierarchicalCorex)

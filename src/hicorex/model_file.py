@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
 from hicorex.archive import read_archive
-from hicorex.exceptions import HicorexError
+from hicorex.corex import Corex
+from hicorex.exceptions import UnsoundError
 from hicorex.explainer import Explainer
+from hicorex.hierarchy import HierarchicalCorex
+from hicorex.model_checks import check_corex, check_hierarchy
 
 
 def load(path: Any) -> Explainer:
@@ -35,7 +37,14 @@ def load(path: Any) -> Explainer:
     True
     """
     path = Path(path)
-    model = read_archive(path / "model.hicorex" if path.is_dir() else path, "model")
-    if not isinstance(model, Explainer) or not hasattr(model, "bounds_"):
-        raise HicorexError(f"{path} holds no fitted model; fit again.")
-    return model
+    return read_archive(path / "model.hicorex" if path.is_dir() else path, "model", check_model)
+
+
+def check_model(model: Any) -> None:
+    """Refuse what is no fitted model, or one that does not hold together."""
+    if isinstance(model, Corex):
+        check_corex(model)
+    elif isinstance(model, HierarchicalCorex):
+        check_hierarchy(model)
+    else:
+        raise UnsoundError("it holds no fitted model")

@@ -194,7 +194,7 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
             yield {
                 "factor": name,
                 "layer": k,
-                "states": int(layer.n_states),
+                "states": layer.n_states_,
                 "explains": _plain(layer.tcs_[j]),
                 "contribution": _plain(own.contribution),
                 "contribution_stderr": _plain(own.contribution_stderr),

@@ -30,7 +30,10 @@ def precision(shape: tuple[int, int]) -> Any:
     return np.float64 if shape[0] * shape[1] <= SMALL_TABLE_CELLS else np.float32
 
 
-@storable("schema", "n_columns", "kinds", "size", "centre", "spread", "informative", "ranks", "categories", "parts")
+# What files hold of a schema.
+STORED = ("n_columns", "kinds", "size", "centre", "spread", "informative", "ranks", "categories", "parts")
+
+
 class Schema:
     """How each column of a table is read: its kind, its scale or its categories.
 
@@ -283,3 +286,13 @@ def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, 
     distinct, where = np.unique(values[observed], return_inverse=True)
     share = np.bincount(where, weight[observed])
     return distinct, ndtri((np.cumsum(share) - share / 2) / share.sum())
+
+
+def _restored(**fields: Any) -> Schema:
+    """The schema with all that a file holds of one."""
+    schema = Schema.__new__(Schema)
+    schema.__dict__.update({name: fields[name] for name in STORED})
+    return schema
+
+
+storable("schema", *STORED, make=_restored)(Schema)

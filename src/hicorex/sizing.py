@@ -12,6 +12,8 @@ from hicorex.data import Data
 from hicorex.evaluation import View, explain, links_of, view
 from hicorex.information import mean_and_error
 from hicorex.layer import State, fit_layer, harden
+from hicorex.layer_checks import going_on
+from hicorex.soundness import agree, array_of, is_a, whole
 
 N_FOLDS = 3
 # Rows beyond this many add little to the choice of a size.
@@ -84,7 +86,18 @@ class Search:
         self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
         self._notes = notes
         self._parts: dict[int, list[tuple[np.ndarray, int]]] = notes.recall("sizes") or {}
+        self._check_parts()
         self.tried: dict[int, Tried] = {}
+
+    def _check_parts(self) -> None:
+        """Refuse what was noted of sizes if it cannot be of these folds."""
+        sizes = [held_out.n_samples for _, held_out in self._folds]
+        for n_factors, done in self._parts.items():
+            whole(n_factors, "a size tried", 1)
+            agree(len(is_a(list, done, "what a size explains")) <= len(sizes), "what a size explains", "the folds")
+            for n_samples, (explained, used) in zip(sizes, done, strict=False):
+                array_of(explained, "what a size explains", "f", (n_samples,))
+                whole(used, "a number of factors in use", 0)
 
     def explained(self, n_factors: int) -> np.ndarray:
         """What a layer of this size explains of each held-out sample, (N,)."""
@@ -133,8 +146,9 @@ class Search:
 
     def _fit(self, data: Data, n_factors: int, name: str) -> State:
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
-        settings = self._settings | {"n_factors": n_factors, "n_starts": N_STARTS, "seed": seed}
-        return fit_layer(data, self._rule, self._engine, **settings, **self._notes.running(name)).state
+        sizes: dict[str, Any] = {"n_factors": n_factors, "n_starts": N_STARTS}
+        begun = going_on(self._notes, name, data, **sizes, n_states=self._settings["n_states"])
+        return fit_layer(data, self._rule, self._engine, seed=seed, **self._settings, **sizes, **begun).state
 
     def gain(self, few: int, many: int) -> tuple[float, float]:
         """How much more the larger size explains, and its standard error."""

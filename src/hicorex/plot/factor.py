@@ -97,8 +97,8 @@ def factor(model: "Explainer", name: str | int, X: Any = None, *, top: int = 8, 
         table = lower._label(table)
     states = layer._label(table)[:, j]
     weight = np.ones(states.size) if weight is None else weight
-    drawn = _measure(layer._schema, Columns(table, least_samples=1), rows, states, layer.n_states, weight)
-    lines = sum(max(2.0, layer.n_states * isinstance(row, Strip)) for row in drawn)
+    drawn = _measure(layer._schema, Columns(table, least_samples=1), rows, states, layer.n_states_, weight)
+    lines = sum(max(2.0, layer.n_states_ * isinstance(row, Strip)) for row in drawn)
     ax = axes_or_new(ax, 6.4, float(np.clip(1.2 + 0.24 * lines, 2.4, 9)))
     ax.set_xlim(0, 1)
     ax.set_ylim(rows.size * (1 + GAP), -GAP)
@@ -108,7 +108,7 @@ def factor(model: "Explainer", name: str | int, X: Any = None, *, top: int = 8, 
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
-    _name_states(ax, np.bincount(states, minlength=layer.n_states))
+    _name_states(ax, np.bincount(states, minlength=layer.n_states_))
     ax.set_title(f"{names[k][j]} explains {short(layer.tcs_[j])} nats", loc="left", fontsize=10)
     return ax
 

@@ -159,14 +159,14 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
             if name not in drawn.factors:
                 continue
             states, log_z = samples.states[:, done + j], samples.log_z[:, done + j]
-            own = [np.flatnonzero(states == state) for state in range(layer.n_states)]
+            own = [np.flatnonzero(states == state) for state in range(layer.n_states_)]
             deviation = model._surprise_of_factors(log_z, done + j)
             odd = [i for i in _largest(-deviation, EXAMPLES) if deviation[i] < -USUAL]
             profile = {}
             for i in leading[j].tolist():
                 node = drawn.variables.get(i) if k == 1 else drawn.factors.get(names[k - 1][i])
                 if node is not None and weights[i, j] > 0:
-                    profile[node] = _by_state(known[i], states[rows], layer.n_states)
+                    profile[node] = _by_state(known[i], states[rows], layer.n_states_)
             details[drawn.factors[name]] = {
                 "counts": [members.size for members in own],
                 "typical": [[samples.name(i) for i in m[_largest(log_z[m], EXAMPLES)]] for m in own],
