@@ -18,6 +18,8 @@ PACKAGE = Path(hicorex.__file__).parent
 # Each module may import from those before it, never from those after.
 ORDER = [
     "exceptions",
+    "caution",
+    "weights",
     "files",
     "sources",
     "archive",

@@ -11,7 +11,6 @@ from hicorex import Corex
 from hicorex.archive import to_bytes
 from hicorex.engine import LocalEngine
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
