@@ -519,32 +519,7 @@ def test_bad_marginals_are_refused_with_the_column_or_the_remedy(marginals, mess
 ONES = np.ones(len(X))
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (ONES[:3], r"sample_weight.shape == \(3,\), expected \(60,\)"),
-        (ONES[:, None], "Sample weights must be 1D"),
-        (-ONES, "Negative values in data passed to `sample_weight`"),
-        (0 * ONES, "at least one non-zero"),
-        (np.nan * ONES, "sample_weight contains NaN"),
-        (np.inf * ONES, "sample_weight contains infinity"),
-        (np.eye(len(X))[0], "sample_weight leaves fewer than two samples; give at least two a positive weight"),
-    ],
-    ids=["short", "2d", "negative", "zero", "nan", "infinite", "one"],
-)
-def test_a_bad_sample_weight_is_refused_by_name(weight, message):
-    with pytest.raises(ValueError, match=message):
-        Corex().fit(X, sample_weight=weight)
-
-
 def test_samples_of_weight_zero_might_as_well_hold_anything():
     table = np.vstack([X, np.full((1, 6), np.inf)])
     weighted = Corex(**OPTIONS).fit(table, sample_weight=np.append(ONES, 0))
     assert_array_equal(weighted.tcs_, fitted(X).tcs_)
-
-
-@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e300])
-@pytest.mark.parametrize("table", [X, BITS], ids=["float", "int"])
-def test_extreme_sample_weights_are_refused_with_the_remedy(table, weight):
-    with pytest.raises(HicorexError, match=r"sample_weight sums to .*; scale it"):
-        Corex(**OPTIONS).fit(table, sample_weight=weight * ONES)

@@ -164,7 +164,8 @@ def test_messages_name_file_column_and_value(run, little, tmp_path, monkeypatch)
     weights = np.ones(N_ROWS)
     weights[1234] = -1
     write_parts(table_of().append_column("weight", pa.array(weights)), tmp_path / "t")
-    assert "Column 'weight' has weights that are missing, negative" in run("fit", "t", "--weights", "weight").err
+    done = run("fit", "t", "--weights", "weight")
+    assert "Column 'weight' of --weights has the negative number -1 in row 1234; give 0 to leave" in done.err
 
 
 def test_long_tables_get_no_csv_and_a_report_of_some_rows(run, little, tmp_path, monkeypatch):

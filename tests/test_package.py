@@ -19,6 +19,8 @@ PACKAGE = Path(hicorex.__file__).parent
 ORDER = [
     "exceptions",
     "soundness",
+    "caution",
+    "weights",
     "files",
     "sources",
     "archive",

@@ -488,11 +488,12 @@ def test_row_names_and_weights():
     assert decision(table, "h1") == ("row names", "asked for")
     assert decision(table, "w") == ("weights", "whole numbers: each row counts so many times")
     fractions = read(ROWS, weights="g1")
-    assert fractions.weight.mean() == pytest.approx(1)
-    assert decision(fractions, "g1") == ("weights", "brought to an average of 1")
+    worth = fractions.weight.sum() ** 2 / (fractions.weight**2).sum()
+    assert decision(fractions, "g1") == ("weights", f"relative: together the rows count as {worth:.4g} of equal weight")
     assert decision(table, "name") == ("ignored", "an identifier: every row has another value")
     refused(ROWS, "weights names column 'name', which does not hold numbers", weights="name")
-    refused(ROWS.replace("29.5", "-1"), "Column 'g1' has weights that are missing, negative", weights="g1")
+    message = "Column 'g1' of --weights has the negative number -1 in row 29; give 0 to leave a sample out"
+    refused(ROWS.replace("29.5", "-1"), message, weights="g1")
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ class Bounds:
     factors : tuple of FactorBounds
         In the order of the layer. Empty for cross-fitted bounds, since every fold has factors of its own.
     n_samples : int
-        Number of rows; standard errors go by their weight.
+        Number of rows; standard errors go by how many they count for, by their weights.
     """
 
     lower: float

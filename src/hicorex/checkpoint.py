@@ -3,7 +3,6 @@
 import os
 import re
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 import hicorex
 from hicorex.archive import read_archive, write_archive
+from hicorex.caution import caution
 from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError
 from hicorex.soundness import is_a, known
 
@@ -117,7 +117,7 @@ class _Saved(Notes):
         try:
             write_archive(self.path, "checkpoint", self._notes)
         except HicorexError as error:
-            warnings.warn(f"{error} The fit goes on without a new checkpoint.", stacklevel=2)
+            caution(f"{error} The fit goes on without a new checkpoint.")
         self._saved_at = time.monotonic()
 
     def _remove_drafts(self) -> None:

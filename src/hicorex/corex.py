@@ -1,6 +1,5 @@
 """Corex: one layer of total correlation explanation as a scikit-learn estimator."""
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -12,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.archive import storable
+from hicorex.caution import caution
 from hicorex.checkpoint import Notes, noting
 from hicorex.data import Data, Part
 from hicorex.engine import LocalEngine
@@ -145,6 +145,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
     # Whether the input is the labels of a layer below: states that it has not seen are nothing to warn of.
     _inner = False
+    _fitted = FITTED
 
     _parameter_constraints: dict = {
         "n_factors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -196,7 +197,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            A sample of weight 2 counts as two samples.
+            Whole numbers count samples: 2 is two samples, 0 none. Other numbers are relative, whatever their scale:
+            together they count as many samples as are there in effect, (sum w)^2 / sum w^2.
         checkpoint : path or Checkpoint, default=None
             A file to save the fit to every minute, and to go on from if it is there.
 
@@ -204,12 +206,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         -------
         self
         """
+        learner = self._unfitted()
         with noting(checkpoint, self._decisive()) as notes:
             table, weight = weighted(take_in(X), sample_weight)
             with table.engine(self.n_jobs) as engine:
-                self._fit(table, weight, engine, notes.within("layer1"), self._progress())
-            self._remember(X, table, weight)
-        return self
+                learner._fit(table, weight, engine, notes.within("layer1"), self._progress())
+        return self._publish(learner, X, table, weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -231,12 +233,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         -------
         self
         """
+        learner = self._copied()
         table, weight = weighted(take_in(X), sample_weight)
         with table.engine(self.n_jobs) as engine:
-            rung, data = self._learn_more(table, weight, engine, self._progress())
-            self._conclude(gather(data, [rung], engine, name=table.name))
-        self._remember(X, table, weight)
-        return self
+            rung, data = learner._learn_more(table, weight, engine, self._progress())
+            learner._conclude(gather(data, [rung], engine, name=table.name))
+        return self._publish(learner, X, table, weight)
 
     def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Any) -> tuple[Rung, Data]:
         """Get ready for further batches after a fit to the first, or to others; return as ``_learn_more``."""
@@ -256,7 +258,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             return self._begin_stream(table, weight, engine)
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data, unseen = table.encode_open(self._schema, weight, engine)
-        self._tell_of(unseen, stacklevel=5)
+        self._tell_of(unseen)
         # The samples are new to the factors, so that links may be tested on them as they are.
         chance = data.to_table(held_out_probabilities(self._stream.state, data, engine))
         self._stream, log_z = advance(self._stream, data, RULES[self.structure], engine)
@@ -271,7 +273,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _fit(
         self, table: Intake, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress
     ) -> tuple[Data, View]:
-        """Learn the factors; return the samples as they were read, and how the layer looks at them."""
+        """Learn the factors, unfitted as yet; return the samples as they were read, and how the layer looks at them."""
         validate_data(self, table.head, skip_check_array=True)
         self._schema = table.learn(self.marginals, weight, engine)
         data = table.encode(self._schema, weight, engine)
@@ -279,8 +281,6 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             notes.check("data", self._schema.fingerprint(table.names, data, engine))
         seed = self._seed(notes.recall("random_state"))
         notes.check("random_state", seed.entropy)
-        for name in ("sizing_", "histories_", "_stream"):  # of an earlier fit
-            self.__dict__.pop(name, None)
         done = notes.recall("fitted")
         if done is None:
             seen = self._learn(data, engine, seed, notes, progress)
@@ -314,10 +314,9 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         )
         progress.layer_done()
         if not fit.converged:
-            warnings.warn(
+            caution(
                 f"The objective still grew after max_iter={self.max_iter} iterations; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         seen = self._keep(fit, data, engine)
         # Empty factors would only make the fits to halves harder.
@@ -437,7 +436,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
     def _feed(self, data: Data, engine) -> View:
         """Get ready to feed another layer with most likely states; how these look at the samples of the fit."""
         seen = view(self._state, self._links, data, engine, relabel=harden)
-        self._joints[True] = seen.smoothed
+        self._joints = self._joints | {True: seen.smoothed}
         return seen
 
     def _view(self, data: Data, engine, hard: bool) -> View:
@@ -459,16 +458,15 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         table = take_in(X, least_samples=1)
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data, unseen = table.encode_new(self._schema, weight, dtype, engine)
-        self._tell_of(unseen, stacklevel=4)
+        self._tell_of(unseen)
         return data
 
-    def _tell_of(self, unseen: list[str], stacklevel: int) -> None:
+    def _tell_of(self, unseen: list[str]) -> None:
         """Warn of categories that the fit has not seen, in these columns."""
         if unseen and not self._inner:
-            warnings.warn(
+            caution(
                 f"Categories that the fit has not seen count as missing, in column {', '.join(unseen[:5])}"
-                f"{' and others' if len(unseen) > 5 else ''}.",
-                stacklevel=stacklevel,
+                f"{' and others' if len(unseen) > 5 else ''}."
             )
 
     def _map(self, X: Any, function) -> tuple[np.ndarray, ...]:

@@ -47,6 +47,8 @@ class Explainer(TransformerMixin, BaseEstimator):
     n_jobs: int | None
     random_state: Any
     verbose: int
+    # What a fit sets, beside the parameters.
+    _fitted: tuple[str, ...]
     # How the file of the samples was read, for those that are yet to come.
     _reading: dict[str, Any]
     # Who hears of the steps of a fit in the place of standard error.
@@ -301,10 +303,33 @@ class Explainer(TransformerMixin, BaseEstimator):
         log_z = np.concatenate([facts.log_z for facts in evidence.soft])
         self._usual = evidence.usual_score(), (log_z, np.concatenate([facts.log_z_spread for facts in evidence.soft]))
 
-    def _remember(self, X: Any, table: Intake, weight: np.ndarray | None) -> None:
-        """Keep a reference to the samples of the fit, those with a weight, which files do not get."""
-        self.__dict__.pop("_reading", None)  # of another file
-        self._training = (table.head, weight) if table.here and weight is not None else (X, None)
+    def _unfitted(self) -> Self:
+        """Another estimator with these parameters, to learn in the place of this one."""
+        return self._with({name: value for name, value in vars(self).items() if name not in self._own_to_fits()})
+
+    def _copied(self) -> Self:
+        """Another estimator that is this one, to learn more in its place: it sets attributes, and changes none."""
+        return self._with(dict(vars(self)))
+
+    def _with(self, attributes: dict[str, Any]) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__ = attributes
+        return other
+
+    def _publish(self, learner: Self, X: Any, table: Intake, weight: np.ndarray | None) -> Self:
+        """Become what another has learned, at once and last of all: no fit that fails or is interrupted gets here.
+
+        Also a reference to the samples of the fit is kept, those with a weight, which files do not get.
+        """
+        own = self._own_to_fits()
+        learned = {name: value for name, value in vars(learner).items() if name in own and name != "_reading"}
+        learned["_training"] = (table.head, weight) if table.here and weight is not None else (X, None)
+        self.__dict__ = {name: value for name, value in vars(self).items() if name not in own} | learned
+        return self
+
+    def _own_to_fits(self) -> tuple[str, ...]:
+        """The attributes that come and go with a fit, and with the file that it was fitted to."""
+        return (*self._fitted, "_reading", "_training")
 
     def _samples(self, X: Any) -> tuple[Intake, np.ndarray | None]:
         """Samples in memory to fit again, and their weights."""

@@ -71,6 +71,8 @@ class HierarchicalCorex(Explainer):
     True
     """
 
+    layers_: list[Corex]
+    _fitted = FITTED
     _parameter_constraints: dict = Corex._parameter_constraints | {
         "layers": [tuple, list, np.ndarray, Integral, StrOptions({"auto"})],
         "n_states": [Interval(Integral, 2, 100, closed="both"), tuple, list, np.ndarray],
@@ -113,7 +115,8 @@ class HierarchicalCorex(Explainer):
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            A sample of weight 2 counts as two samples.
+            Whole numbers count samples: 2 is two samples, 0 none. Other numbers are relative, whatever their scale:
+            together they count as many samples as are there in effect, (sum w)^2 / sum w^2.
         checkpoint : path or Checkpoint, default=None
             A file to save the fit to after each layer and every minute, and to go on from if it is there.
 
@@ -121,12 +124,12 @@ class HierarchicalCorex(Explainer):
         -------
         self
         """
+        learner = self._unfitted()
         with noting(checkpoint, self._decisive()) as notes:
             table, weight = weighted(take_in(X), sample_weight)
             with table.engine(self.n_jobs) as engine:
-                self._fit(table, weight, engine, notes, self._progress())
-            self._remember(X, table, weight)
-        return self
+                learner._fit(table, weight, engine, notes, self._progress())
+        return self._publish(learner, X, table, weight)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -134,27 +137,32 @@ class HierarchicalCorex(Explainer):
 
         The first batch decides on the layers and their sizes.
         """
+        learner = self._copied()
         table, weight = weighted(take_in(X), sample_weight)
         with table.engine(self.n_jobs) as engine:
-            if not hasattr(self, "layers_"):
-                self._fit(table, weight, engine, Notes(), self._progress())
-            validate_data(self, table.head, reset=False, skip_check_array=True)
-            rungs: list[Rung] = []
-            read: list[Data] = []
-            below = table
-            for k, layer in enumerate(self.layers_):
-                rung, data = layer._learn_more(below, weight, engine, Progress())
-                read.append(data)
-                above = k + 1 < len(self.layers_)
-                feeding = layer._feed(data, engine) if above else None
-                rungs.append(rung._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
-                if above:
-                    below = take_in(layer._label_table(data, engine))
-            self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
-            self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
-            self._conclude(gather(read[0], rungs, engine, name=self._column_name))
-        self._remember(X, table, weight)
-        return self
+            learner._learn_more(table, weight, engine, self._progress())
+        return self._publish(learner, X, table, weight)
+
+    def _learn_more(self, table: Intake, weight: np.ndarray | None, engine: Any, progress: Progress) -> None:
+        """One more batch, through layers that are no others' yet."""
+        if not hasattr(self, "layers_"):
+            self._fit(table, weight, engine, Notes(), progress)
+        validate_data(self, table.head, reset=False, skip_check_array=True)
+        self.layers_ = [layer._copied() for layer in self.layers_]
+        rungs: list[Rung] = []
+        read: list[Data] = []
+        below = table
+        for k, layer in enumerate(self.layers_):
+            rung, data = layer._learn_more(below, weight, engine, Progress())
+            read.append(data)
+            above = k + 1 < len(self.layers_)
+            feeding = layer._feed(data, engine) if above else None
+            rungs.append(rung._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
+            if above:
+                below = take_in(layer._label_table(data, engine))
+        self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
+        self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
+        self._conclude(gather(read[0], rungs, engine, name=self._column_name))
 
     def _fit(self, table: Intake, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn import get_config
-from sklearn.utils.validation import _check_sample_weight
 
 from hicorex.columns import Columns, check_shape, rows_of
 from hicorex.data import Data, Part, row_slices, tile_height, totals_of
@@ -19,6 +18,7 @@ from hicorex.schema import Schema, precision, resolve_kinds
 from hicorex.sources import Source, source_of
 from hicorex.spool import Spool, SpooledTable
 from hicorex.survey import Survey, Surveyor
+from hicorex.weights import as_samples, check_weights
 
 
 class Intake(ABC):
@@ -265,15 +265,12 @@ def put_together(of_tile: Callable, data: Data, engine: Any) -> Any:
 
 
 def weighted(table: Intake, sample_weight: Any) -> tuple[Intake, np.ndarray | None]:
-    """The samples that have a weight, and what it is, None for one each."""
+    """The samples that have a weight, and how many samples each of them is, None for one each."""
     if sample_weight is None:
         return table, None
-    weight = _check_sample_weight(sample_weight, np.empty((table.shape[0], 0)), dtype=float, ensure_non_negative=True)
-    if np.count_nonzero(weight) < 2:
-        raise HicorexError("sample_weight leaves fewer than two samples; give at least two a positive weight.")
-    if not 1e-30 < weight.sum() < 1e30:
-        raise HicorexError(f"sample_weight sums to {weight.sum():.2g}; scale it to about the number of samples.")
-    return table if weight.all() else table.take(np.flatnonzero(weight)), weight[weight > 0]
+    weight = check_weights(sample_weight, table.shape[0], "sample_weight")
+    own = as_samples(weight[weight > 0], "sample_weight")
+    return table if weight.all() else table.take(np.flatnonzero(weight)), own
 
 
 def _read_there(

@@ -1,12 +1,12 @@
 """The bounds of any representation: what do the units of other models explain?"""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hicorex.bounds import Bounds, bounds_of
+from hicorex.caution import caution
 from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.evaluation import View, links_of, view
@@ -149,10 +149,9 @@ def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:
             "posteriors has values outside 0 to 1 or missing ones; give probabilities p(y_j = s | x), 0 or 1 if hard."
         )
     if given.ndim == 2 and given.shape[1] > 1 and np.allclose(given.sum(axis=1), 1):
-        warnings.warn(
+        caution(
             "Every row of posteriors sums to one, as if its columns were the states of one unit; each is read as a "
-            "unit of two states. For one unit of several states pass posteriors[:, None, :].",
-            stacklevel=3,
+            "unit of two states. For one unit of several states pass posteriors[:, None, :]."
         )
     if given.ndim == 2:
         given = np.stack([1 - np.minimum(given, 1), np.minimum(given, 1)], axis=2)

@@ -1,7 +1,6 @@
 """How the columns of a table are read: from typed columns to blocks of marginals."""
 
 import hashlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from hicorex import kernels
 from hicorex.archive import storable
+from hicorex.caution import caution
 from hicorex.columns import KINDS, Columns, find_codes, slices
 from hicorex.data import Data, digest_of
 from hicorex.exceptions import ColumnTypeError, HicorexError
@@ -65,11 +65,10 @@ class Schema:
                 many.append(name(i))
             self.informative[i] = categories.size > 1
         if many:
-            warnings.warn(
+            caution(
                 f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
                 f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
-                '"gaussian" or "rank"; identifiers are better left out.',
-                stacklevel=6,
+                '"gaussian" or "rank"; identifiers are better left out.'
             )
         numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
         coded = np.array(list(self.categories), int)

@@ -1,5 +1,7 @@
 """Threads of this process."""
 
+import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,16 +28,17 @@ class LocalEngine:
         self.n_jobs = n_jobs
 
     def __enter__(self) -> Self:
-        self._limit = _controller().limit(limits=1, user_api="blas")
-        self._limit.__enter__()
         self._pool = ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else None
+        _LINEAR_ALGEBRA.enter()
         return self
 
     def __exit__(self, *error) -> None:
-        if self._pool is not None:
-            # Whoever interrupts does not wait for threads, which end by themselves.
-            self._pool.shutdown(wait=not issubclass(error[0] or Exception, KeyboardInterrupt), cancel_futures=True)
-        self._limit.__exit__(*error)
+        try:
+            if self._pool is not None:
+                # Whoever interrupts does not wait for threads, which end by themselves.
+                self._pool.shutdown(wait=not issubclass(error[0] or Exception, KeyboardInterrupt), cancel_futures=True)
+        finally:
+            _LINEAR_ALGEBRA.leave()
 
     def map(self, function: Callable, items: Iterable) -> Iterator[Any]:
         """function(item) for each item, in order, few at a time so that results do not pile up."""
@@ -91,6 +94,36 @@ def _fetch(parts: Sequence, chosen: Iterable[int]) -> Iterator[Any]:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+class _SingleThreaded:
+    """Linear algebra on one thread of this process, from the first engine that comes to the last that goes.
+
+    The limit is one for the whole process: were each engine to restore what it had found, two that overlap would leave
+    the limit behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._engines = threading.Lock(), 0
+        if hasattr(os, "register_at_fork"):  # a forked process has none of the threads that might hold the lock
+            os.register_at_fork(after_in_child=lambda: setattr(self, "_lock", threading.Lock()))
+
+    def enter(self) -> None:
+        """One more engine is at work."""
+        with self._lock:
+            if not self._engines:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._engines += 1
+
+    def leave(self) -> None:
+        """One engine less is at work."""
+        with self._lock:
+            self._engines -= 1
+            if not self._engines:
+                self._limit.restore_original_limits()
+
+
+_LINEAR_ALGEBRA = _SingleThreaded()
 
 
 @cache

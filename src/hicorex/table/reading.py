@@ -21,6 +21,7 @@ from hicorex.table.column_kinds import Findings, examine
 from hicorex.table.csv_file import FALSE, NUMBER, TRUE, Raw
 from hicorex.table.formats import dense, raw_of, read_raw
 from hicorex.table.text_columns import is_text, numbers_of, numeric_markers, tidy_text
+from hicorex.weights import as_samples, check_weights, counts_rows
 
 
 @dataclass(frozen=True)
@@ -387,17 +388,18 @@ def _column(columns: Any, at: int) -> Any:
 
 
 def _weight(column: Any, name: str, whole: Callable[[], np.ndarray] | None) -> tuple[np.ndarray, str]:
-    """Weights of samples, and what is made of them: whole numbers count samples, others are about their relation."""
+    """The weights of all rows as the file has them, and in words what a fit makes of them."""
     if not isinstance(column, np.ndarray):
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
             raise HicorexError(f"--weights names column {name!r}, which does not hold numbers; give one that does.")
         column = column.to_numpy()
-    weight = np.array(column, float) if whole is None else whole()
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        raise HicorexError(f"Column {name!r} has weights that are missing, negative or all zero; give positive ones.")
-    if (weight == np.rint(weight)).all():
+    values = column if whole is None else whole()
+    called = f"Column {name!r} of --weights"
+    weight = check_weights(values, len(values), called)
+    worth = as_samples(weight[weight > 0], called).sum()
+    if counts_rows(weight):
         return weight, "whole numbers: each row counts so many times"
-    return weight / weight.mean(), "brought to an average of 1"
+    return weight, f"relative: together the rows count as {worth:.4g} of equal weight"
 
 
 def _table(

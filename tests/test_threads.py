@@ -1,0 +1,68 @@
+"""Fits in several threads of one process: each as if alone, and linear algebra as it was before."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from hicorex import Corex
+from hicorex.archive import to_bytes
+from hicorex.engine import LocalEngine
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def blas_threads():
+    return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_threads():
+    """Linear algebra on two threads, whatever the machine has."""
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        assert set(before.values()) == {2}
+        yield before
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_engines_that_overlap_in_any_order_leave_linear_algebra_as_it_was(two_threads, first_out):
+    for _ in range(3):
+        engines = [LocalEngine(1), LocalEngine(2)]
+        for engine in engines:
+            engine.__enter__()
+            assert set(blas_threads().values()) == {1}
+        engines[first_out].__exit__(None, None, None)
+        assert set(blas_threads().values()) == {1}  # for the one that is still at work
+        engines[1 - first_out].__exit__(None, None, None)
+        assert blas_threads() == two_threads
+
+
+def test_a_failure_leaves_linear_algebra_as_it_was(two_threads):
+    for error in (ValueError, KeyboardInterrupt):
+        with pytest.raises(error), LocalEngine(2), LocalEngine(1):
+            raise error
+        assert blas_threads() == two_threads
+
+
+def test_two_fits_at_once_are_each_as_if_alone(two_threads):
+    rng = np.random.default_rng(0)
+    tables = [rng.normal(size=(40, 6)) + rng.integers(2, size=(40, 1)) for _ in range(2)]
+    start = threading.Barrier(2, timeout=60)
+
+    def fit(at):
+        # One of them ends earlier, so that it leaves while the other is at work.
+        model = Corex(2, n_init=1, max_iter=3 + 6 * at, tol=1.0, n_jobs=2, random_state=0)
+        return to_bytes("model", model.fit(tables[at]))
+
+    def fit_with_the_other(at):
+        start.wait()
+        return fit(at)
+
+    alone = [fit(0), fit(1)]
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(4):
+            assert list(pool.map(fit_with_the_other, (0, 1))) == alone
