@@ -17,6 +17,7 @@ from hicorex.information import entropy, mutual_information, sample_entropy, tot
 PACKAGE = Path(hicorex.__file__).parent
 # Each module may import from those before it, never from those after.
 ORDER = [
+    "printing",
     "exceptions",
     "files",
     "sources",

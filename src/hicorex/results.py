@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from hicorex.graph import names_of, ranked_links, weights_of
+from hicorex.printing import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -334,7 +335,7 @@ def short(x: float | None, digits: int = 4) -> str:
 
 def _fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
     """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
-    pieces = [shortened(word, WIDTH // 2) for word in text.split()]
+    pieces = [shortened(printable(word), WIDTH // 2) for word in text.split()]
     shown = [shortened(printable(name), NAME_WIDTH) for name in names]
     pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
     lines = [indent + pieces[0]]
@@ -345,11 +346,6 @@ def _fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
         else:
             lines.append(f"{indent}  {piece}" if indent else piece)
     return lines
-
-
-def printable(name: str) -> str:
-    """A name that leaves the terminal alone; joiners stay, which scripts and emoji need."""
-    return "".join(c if c.isprintable() or c in "\u200c\u200d" else "\ufffd" for c in name)
 
 
 def shortened(text: str, most: int) -> str:
