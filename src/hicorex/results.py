@@ -183,7 +183,8 @@ def summary(model: "Explainer") -> str:
 def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
     """A row for each factor."""
     names = names_of(model)
-    bounds = {row.name: row for row in model.bounds_.factors}
+    bounds = model.bounds_.factors
+    done = 0
     for k, layer in enumerate(model._stack, start=1):
         below, factor = ranked_links(layer)
         order = np.lexsort((layer.clusters_[below] != factor, factor))  # first those that belong to it most
@@ -191,7 +192,7 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
         first = np.searchsorted(factor, np.arange(layer.n_factors_ + 1))
         sizes = np.bincount(layer.clusters_ + 1, minlength=layer.n_factors_ + 1)[1:]
         for j, name in enumerate(names[k]):
-            own = bounds[name]
+            own = bounds[done + j]
             yield {
                 "factor": name,
                 "layer": k,
@@ -203,6 +204,7 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
                 "n_variables": int(sizes[j]),
                 "top_variables": [names[k - 1][i] for i in below[first[j] : first[j + 1]][:TOP]],
             }
+        done += layer.n_factors_
 
 
 def factor_names(model: "Explainer") -> list[str]:
