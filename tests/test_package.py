@@ -19,6 +19,7 @@ PACKAGE = Path(hicorex.__file__).parent
 ORDER = [
     "printing",
     "exceptions",
+    "spreadsheet",
     "files",
     "sources",
     "archive",

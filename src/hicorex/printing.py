@@ -1,5 +1,7 @@
 """Text that leaves a terminal and a page alone: whatever is not seen, or changes how the rest is seen, is spelt out."""
 
+import codecs
+import io
 import json
 import sys
 import unicodedata
@@ -55,6 +57,23 @@ class PrintableStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+class PrintableBytes(io.RawIOBase):
+    """Takes text as bytes in UTF-8, and shows it on a text stream."""
+
+    def __init__(self, stream: Any):
+        super().__init__()
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        """That it is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Show some more."""
+        self._stream.write(self._decoder.decode(bytes(data)))
+        return len(data)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 
 from hicorex.graph import names_of, ranked_links, weights_of
 from hicorex.printing import printable
+from hicorex.spreadsheet import guarded_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,10 +118,13 @@ def bounds_dict(bounds: "Bounds") -> dict[str, Any]:
 
 
 def write_csv(table: "pa.Table", file: BinaryIO) -> None:
-    """Write a table as CSV in UTF-8, its numbers in as many digits as it takes to read them back exactly."""
+    """Write a table as CSV in UTF-8, its numbers in as many digits as it takes to read them back exactly.
+
+    Text that a spreadsheet would run is guarded by an apostrophe.
+    """
     from pyarrow import csv
 
-    csv.write_csv(table, file)
+    csv.write_csv(guarded_table(table), file)
 
 
 class Growing:
@@ -134,6 +138,8 @@ class Growing:
         """Add rows, of the same columns every time."""
         from pyarrow import csv, parquet
 
+        if not self._parquet:
+            table = guarded_table(table)
         if self._writer is None:
             make = parquet.ParquetWriter if self._parquet else csv.CSVWriter
             self._writer = make(self._file, table.schema)

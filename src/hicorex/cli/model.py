@@ -11,7 +11,7 @@ import typer
 
 from hicorex.cli import options
 from hicorex.exceptions import HicorexError
-from hicorex.printing import json_text, printable
+from hicorex.printing import PrintableBytes, json_text, printable
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -239,7 +239,7 @@ def _load(model: str) -> "Explainer":
 
 
 def _write(tables: Iterable[Any], out: str) -> None:
-    """A table in pieces as CSV or Parquet, to a file or standard output."""
+    """A table in pieces as CSV or Parquet, to a file or standard output; a terminal gets what it can show."""
     from hicorex.files import naming, whole_file
     from hicorex.results import Growing
 
@@ -247,8 +247,12 @@ def _write(tables: Iterable[Any], out: str) -> None:
         raise HicorexError("Standard output is closed; give --out a file.")
     with (
         naming("Standard output") if out == "-" else nullcontext(),
-        nullcontext(sys.stdout.buffer) if out == "-" else whole_file(out) as file,
+        nullcontext(_standard_output()) if out == "-" else whole_file(out) as file,
         Growing(file, out.endswith(".parquet")) as written,
     ):
         for table in tables:
             written.write(table)
+
+
+def _standard_output() -> Any:
+    return PrintableBytes(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer
