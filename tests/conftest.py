@@ -1,6 +1,7 @@
 """Shared helpers: random tables of every kind, the real data sets where they are, leak checks."""
 
 import io
+import shutil
 import signal
 import sys
 import threading
@@ -35,6 +36,9 @@ HOSTILE = [
     "  blanks  ",
     "=1+2; -- DROP",
 ]
+
+# Of Chromium.
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 
 
 @pytest.fixture
@@ -114,3 +118,39 @@ def client(shared_client):
 
     yield shared_client
     assert_left(shared_client, [])
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium of the system, driven by Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip("there is no Chromium here (Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as run:
+        browser = run.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a page; in the end, none may have reported an error, asked for anything but itself or gone elsewhere."""
+    complaints, contexts = [], []
+
+    def open_page(path, **settings):
+        contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}, **settings))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: complaints.append(request.url) if request.url != path.as_uri() else None)
+        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        page.on("framenavigated", lambda frame: complaints.append(frame.url) if frame.url != path.as_uri() else None)
+        page.goto(path.as_uri())
+        page.wait_for_function("window.hicorex && window.hicorex.state.paths")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -362,8 +362,10 @@ def test_there_are_enough_bad_inputs():
 def test_debug_shows_where(run, odd_files, monkeypatch, capsys):
     monkeypatch.chdir(odd_files)
     monkeypatch.setattr(sys, "argv", ["hicorex", "describe", "wine.csv", "--debug"])
-    with pytest.raises(hicorex.HicorexError):
+    with pytest.raises(SystemExit) as end:
         cli.main()
+    assert end.value.code == 1
+    assert re.search(r"Traceback.*in from_bytes.*HicorexError: wine.csv is not", capsys.readouterr().err, re.DOTALL)
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,12 @@ from hicorex.information import entropy, mutual_information, sample_entropy, tot
 PACKAGE = Path(hicorex.__file__).parent
 # Each module may import from those before it, never from those after.
 ORDER = [
+    "printing",
     "exceptions",
     "soundness",
     "caution",
     "weights",
+    "spreadsheet",
     "files",
     "sources",
     "archive",

@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 
 import matplotlib
@@ -367,42 +366,6 @@ def test_hostile_names_in_notebooks_are_text():
 
 
 # What happens in a browser
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium of the system, driven by Playwright."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip("there is no Chromium here (Debian: apt-get install chromium)")
-    with playwright.sync_playwright() as run:
-        browser = run.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(browser):
-    """Opens a page; in the end, none may have reported an error or asked for anything but itself."""
-    complaints, contexts = [], []
-
-    def open_page(path, **settings):
-        contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}, **settings))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: complaints.append(request.url) if request.url != path.as_uri() else None)
-        page.goto(path.as_uri())
-        page.wait_for_function("window.hicorex && window.hicorex.state.paths")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
 
 
 def n_shown(page):

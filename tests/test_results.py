@@ -28,6 +28,7 @@ from hicorex.results import (
     summary,
     write_csv,
 )
+from hicorex.spreadsheet import original_table
 from hicorex.table import Decision
 
 
@@ -69,13 +70,14 @@ def read_csv(table):
     write_csv(table, file)
     text = {field.name: pa.string() for field in table.schema if pa.types.is_string(field.type)}
     file.seek(0)
-    return pa.csv.read_csv(
+    read = pa.csv.read_csv(
         file,
         parse_options=pa.csv.ParseOptions(newlines_in_values=True),
         convert_options=pa.csv.ConvertOptions(
             column_types=text, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
         ),
     )
+    return original_table(read)
 
 
 def factor_names(model):

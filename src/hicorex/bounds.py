@@ -9,6 +9,7 @@ from sklearn.utils._optional_dependencies import check_pandas_support
 
 from hicorex.archive import storable
 from hicorex.evidence import Evidence, Facts, mean_and_spread
+from hicorex.printing import printable
 
 # A factor that knows less than this, in nats, always has the same label.
 UNUSED = 1e-9
@@ -110,13 +111,14 @@ class Bounds:
         if self.upper is not None:
             lines.append(f"{_short(self.entropy_lower)} <= H(X) <= {_short(self.entropy_upper)} nats")
         else:
-            lines.append(f"no upper bound: {self.no_upper}")
+            lines.append(f"no upper bound: {printable(self.no_upper)}")
         lines.append(
             f"{'':<8}{'factors':>8}{'contribution':>14}{'stderr':>9}{'lower':>10}{'objective':>11}{'H(X|Y)':>9}"
         )
         for row in self.layers:
+            head = f"{printable(row.name):<8}{printable(row.n_factors):>8}"
             lines.append(
-                f"{row.name:<8}{row.n_factors:>8}{_short(row.contribution):>14}{_short(row.contribution_stderr, 2):>9}"
+                f"{head}{_short(row.contribution):>14}{_short(row.contribution_stderr, 2):>9}"
                 f"{_short(row.lower):>10}{_short(row.objective):>11}{_short(row.conditional_entropy):>9}".rstrip()
             )
         return "\n".join(lines)

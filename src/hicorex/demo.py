@@ -14,6 +14,7 @@ from hicorex.files import whole_file
 from hicorex.folder import NAMES, write_folder
 from hicorex.groups import Grouping, groupings_of
 from hicorex.hierarchy import HierarchicalCorex
+from hicorex.printing import printable
 from hicorex.results import summary, write_csv
 from hicorex.table import Reading, Table, read_table
 
@@ -73,7 +74,7 @@ def breast_cancer(out: Path) -> None:
     file = out / "breast_cancer.csv"
     table = _as_file(file, data.data, data.feature_names, {"diagnosis": diagnosis}, ("diagnosis",))
     print(f"Breast cancer: {len(table.names)} measurements of the cell nuclei of {len(diagnosis)} patients")
-    print(f"the same as: hicorex fit {file} --exclude diagnosis --out {out / 'breast_cancer'}\n")
+    print(printable(f"the same as: hicorex fit {file} --exclude diagnosis --out {out / 'breast_cancer'}") + "\n")
     model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
     print(summary(model))
     first = model.transform(table.frame)[:, 0]
@@ -116,4 +117,5 @@ def main(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for example in (independent_clusters, overlapping_clusters, latent_tree, breast_cancer):
         example(out)
-    print(f"\nTables and results are in {out}: open {out / 'breast_cancer' / 'report.html'} in a browser first.")
+    where = f"Tables and results are in {out}: open {out / 'breast_cancer' / 'report.html'} in a browser first."
+    print("\n" + printable(where))

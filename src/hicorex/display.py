@@ -4,22 +4,37 @@ import re
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from math import isfinite
 from typing import Any
 
 from rich.console import Console
 from rich.live import Live
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from hicorex.printing import printable, printable_lines, printable_streams, terminal
 from hicorex.progress import Progress
-from hicorex.results import printable, shortened
+from hicorex.results import shortened
 
 # Columns of which the same is said are shown together, by the names of so many.
 FEW = 4
 NUMBER = re.compile(r"\d+")
 # Seconds between two lines where there is no terminal.
 LINE_EVERY = 30.0
+
+
+class PrintableConsole(Console):
+    """Standard error, with colours and lines that move; whatever text is drawn is printable."""
+
+    def __init__(self) -> None:
+        super().__init__(file=terminal(sys.stderr), highlight=False)
+
+    def render(self, *given: Any) -> Iterable[Segment]:
+        """What is drawn, piece by piece: text, or control codes of our own."""
+        for piece in super().render(*given):
+            yield piece if piece.control else piece._replace(text=printable_lines(piece.text))
 
 
 def show_decisions(decisions: Iterable[Any], notes: Iterable[str]) -> None:
@@ -35,10 +50,10 @@ def show_decisions(decisions: Iterable[Any], notes: Iterable[str]) -> None:
         names = ", ".join(shortened(printable(d.name), 30) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
         missing = max(d.missing for d in own)
         share = f"{'up to ' if len(own) > 1 else ''}{max(missing, 0.001):.1%}" if missing else ""
-        table.add_row(kind, f"{len(own):,}", Text(names), share, Text(_together([d.why for d in own])))
-    console = Console(stderr=True, highlight=False)
+        table.add_row(kind, f"{len(own):,}", Text(names), share, Text(printable(_together([d.why for d in own]))))
+    console = PrintableConsole()
     for note in notes:
-        console.print(Text(f"Note: {note}."), soft_wrap=True)
+        console.print(Text(printable(f"Note: {note}.")), soft_wrap=True)
     console.print(table)
     console.print()
 
@@ -54,21 +69,23 @@ class LiveProgress(Progress):
     """Shows a fit on its way: a line for each layer that is done, and one that moves for the layer at hand."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True, highlight=False)
+        console = PrintableConsole()
         self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
         self._layer = 1
         self._tried = ""
+        self._keep = ExitStack()
         self._begun = self._shown = time.monotonic()
         self._last = ""
 
     def __enter__(self) -> "LiveProgress":
         if self._live is not None:
             self._live.start()
+            self._keep.callback(self._live.stop)
+            self._keep.enter_context(printable_streams())  # what is printed now goes above the line that moves
         return self
 
     def __exit__(self, *error: Any) -> None:
-        if self._live is not None:
-            self._live.stop()
+        self._keep.close()
 
     def layer(self, number: int) -> None:
         """Begin to count anew."""

@@ -1,8 +1,13 @@
 """The errors of hicorex: each names the column or the option, and the remedy."""
 
+from hicorex.printing import printable_lines
+
 
 class HicorexError(ValueError):
     """Something in the data or the options that hicorex cannot use as it is."""
+
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())  # names in it may be anything
 
 
 class ClusterLostError(HicorexError):

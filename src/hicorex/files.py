@@ -106,7 +106,7 @@ def whole_folder(path: Any, replace: Collection[str] | None = None) -> Iterator[
     except OSError as error:
         raise _not_written(path, error) from error
     except NotWrittenError as error:
-        raise NotWrittenError(str(error).replace(str(draft), str(path))) from error
+        raise NotWrittenError(error.args[0].replace(str(draft), str(path))) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         for folder in made:

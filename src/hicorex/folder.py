@@ -1,6 +1,5 @@
 """What a fit leaves in a folder: the model, tables, bounds, a graph and a report, whole or not at all."""
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from hicorex.columns import rows_of
 from hicorex.files import new_file, whole_folder
 from hicorex.graph import graph_of
+from hicorex.printing import json_text
 from hicorex.report import TITLE, Samples, named_samples, write_report
 from hicorex.results import (
     Growing,
@@ -188,7 +188,7 @@ def _write_model_tables(folder: Path, model: "Explainer", decisions: Sequence[An
     _write_csv(folder / "factors.csv", factors_table(model))
     _write_csv(folder / "structure.csv", structure_table(model))
     with new_file(folder / "bounds.json") as file:
-        file.write(json.dumps(bounds_dict(model.bounds_), indent=2).encode("ascii") + b"\n")
+        file.write(json_text(bounds_dict(model.bounds_), indent=2).encode("ascii") + b"\n")
     with new_file(folder / "graph.graphml") as file:
         file.write(graph_of(model).to_graphml())
 

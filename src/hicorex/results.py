@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from hicorex.graph import names_of, ranked_links, weights_of
+from hicorex.printing import printable
+from hicorex.spreadsheet import guarded_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,10 +118,13 @@ def bounds_dict(bounds: "Bounds") -> dict[str, Any]:
 
 
 def write_csv(table: "pa.Table", file: BinaryIO) -> None:
-    """Write a table as CSV in UTF-8, its numbers in as many digits as it takes to read them back exactly."""
+    """Write a table as CSV in UTF-8, its numbers in as many digits as it takes to read them back exactly.
+
+    Text that a spreadsheet would run is guarded by an apostrophe.
+    """
     from pyarrow import csv
 
-    csv.write_csv(table, file)
+    csv.write_csv(guarded_table(table), file)
 
 
 class Growing:
@@ -133,6 +138,8 @@ class Growing:
         """Add rows, of the same columns every time."""
         from pyarrow import csv, parquet
 
+        if not self._parquet:
+            table = guarded_table(table)
         if self._writer is None:
             make = parquet.ParquetWriter if self._parquet else csv.CSVWriter
             self._writer = make(self._file, table.schema)
@@ -182,7 +189,8 @@ def summary(model: "Explainer") -> str:
 def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
     """A row for each factor."""
     names = names_of(model)
-    bounds = {row.name: row for row in model.bounds_.factors}
+    bounds = model.bounds_.factors
+    done = 0
     for k, layer in enumerate(model._stack, start=1):
         below, factor = ranked_links(layer)
         order = np.lexsort((layer.clusters_[below] != factor, factor))  # first those that belong to it most
@@ -190,7 +198,7 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
         first = np.searchsorted(factor, np.arange(layer.n_factors_ + 1))
         sizes = np.bincount(layer.clusters_ + 1, minlength=layer.n_factors_ + 1)[1:]
         for j, name in enumerate(names[k]):
-            own = bounds[name]
+            own = bounds[done + j]
             yield {
                 "factor": name,
                 "layer": k,
@@ -202,6 +210,7 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
                 "n_variables": int(sizes[j]),
                 "top_variables": [names[k - 1][i] for i in below[first[j] : first[j + 1]][:TOP]],
             }
+        done += layer.n_factors_
 
 
 def factor_names(model: "Explainer") -> list[str]:
@@ -334,7 +343,7 @@ def short(x: float | None, digits: int = 4) -> str:
 
 def _fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
     """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
-    pieces = [shortened(word, WIDTH // 2) for word in text.split()]
+    pieces = [shortened(printable(word), WIDTH // 2) for word in text.split()]
     shown = [shortened(printable(name), NAME_WIDTH) for name in names]
     pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
     lines = [indent + pieces[0]]
@@ -345,11 +354,6 @@ def _fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
         else:
             lines.append(f"{indent}  {piece}" if indent else piece)
     return lines
-
-
-def printable(name: str) -> str:
-    """A name that leaves the terminal alone; joiners stay, which scripts and emoji need."""
-    return "".join(c if c.isprintable() or c in "\u200c\u200d" else "\ufffd" for c in name)
 
 
 def shortened(text: str, most: int) -> str:

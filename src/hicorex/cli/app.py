@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 import warnings
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -11,10 +12,11 @@ from typing import Annotated, NoReturn
 import typer
 
 import hicorex
-from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, one_line, tell, terminate
+from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, one_line, say, tell, terminate
 from hicorex.cli.fit import fit
 from hicorex.cli.model import describe, report, score, transform
 from hicorex.cli.options import Debug
+from hicorex.printing import printable_streams
 
 app = typer.Typer(
     help="Find the hidden factors that explain why the columns of a table depend on each other.",
@@ -57,7 +59,7 @@ for command in (fit, transform, score, report, describe, demo):
 
 def main() -> NoReturn:
     """Run a command; whatever goes wrong is one line on standard error and an exit code."""
-    warnings.showwarning = lambda message, *_, **__: print(f"hicorex: {one_line(message)}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: say(one_line(message))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may have signs that a terminal does not know
             stream.reconfigure(errors="replace")
@@ -65,6 +67,13 @@ def main() -> NoReturn:
         encoding, number = sys.stdout.encoding, sys.stdout.fileno()
         sys.stdout = open(number, "w", encoding=encoding, errors="replace", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGTERM, terminate)
+    with printable_streams():
+        code = _run()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """The exit code of a command."""
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == INTERRUPTED:
@@ -75,15 +84,16 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except Stopped as stop:
-        print(f"hicorex: {stop}", file=sys.stderr, flush=True)
+        say(stop)
         os._exit(Settings.stop_code)  # threads that still work would keep the interpreter from ending
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
             os._exit(Settings.stop_code)
         if Settings.debug:
-            raise
+            traceback.print_exc()
+            return 1
         code = tell(error)
-    sys.exit(code)
+    return code
 
 
 def _flush() -> None:

@@ -4,6 +4,7 @@ import sys
 from typing import Any, NoReturn
 
 from hicorex.exceptions import HicorexError
+from hicorex.printing import printable
 
 # Exit codes after Ctrl-C and after SIGTERM.
 INTERRUPTED, TERMINATED = 130, 143
@@ -38,8 +39,13 @@ def tell(error: Exception) -> int:
         line, code = "there is not enough memory; use fewer columns, rows or --starts.", 2
     else:
         line, code = f"unexpected {type(error).__name__}: {one_line(error)} (--debug shows where; please report it)", 1
-    print(f"hicorex: {line}", file=sys.stderr, flush=True)
+    say(line)
     return code
+
+
+def say(line: Any) -> None:
+    """One line on standard error."""
+    print(f"hicorex: {printable(line)}", file=sys.stderr, flush=True)
 
 
 def one_line(text: Any) -> str:

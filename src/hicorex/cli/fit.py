@@ -1,6 +1,5 @@
 """The command fit."""
 
-import json
 import os
 import signal
 import sys
@@ -14,6 +13,7 @@ import typer
 from hicorex.cli import options
 from hicorex.cli.ending import Stopped
 from hicorex.exceptions import HicorexError
+from hicorex.printing import json_text, printable
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -169,10 +169,11 @@ def fit(
     if checkpoint is None:
         path.unlink(missing_ok=True)
     if as_json:
-        print(json.dumps({"results": str(out)} | description(model)))
+        print(json_text({"results": str(out)} | description(model)))
     elif not quiet:
         print(summary(model))
-        print(f"\nResults are in {out}{os.sep}; open {out / 'report.html'} in a browser.")
+        print()
+        print(printable(f"Results are in {out}{os.sep}; open {out / 'report.html'} in a browser."))
 
 
 def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float, show: bool) -> None:
@@ -182,7 +183,7 @@ def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float
     if show:
         from hicorex.display import LiveProgress
     if path.is_file() and show:
-        print(f"Going on from {path}.", file=sys.stderr)
+        print(printable(f"Going on from {path}."), file=sys.stderr)
     progress = LiveProgress() if show else None
     model._listener = progress
     try:

@@ -1,6 +1,5 @@
 """The commands that use a model: transform, score, report and describe."""
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -12,6 +11,7 @@ import typer
 
 from hicorex.cli import options
 from hicorex.exceptions import HicorexError
+from hicorex.printing import PrintableBytes, json_text, printable
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer
@@ -103,7 +103,7 @@ def score(
             _write([samples_table(fitted, table.frame, table.row_names, table.row_title)], out)
         if out != "-":
             bounds = fitted.bounds(table.frame)
-            print(json.dumps(bounds_dict(bounds)) if as_json else bounds)
+            print(json_text(bounds_dict(bounds)) if as_json else bounds)
 
 
 def report(
@@ -166,7 +166,7 @@ def report(
                 states, log_z = fitted._states_and_log_z(table.frame)
                 samples = named_samples(table.frame, states, log_z, table.row_names, table.row_title)
     write_report(out, fitted, samples, groupings, title or options.stem(data or model))
-    print(f"The report is in {out}; open it in a browser.")
+    print(printable(f"The report is in {out}; open it in a browser."))
 
 
 def describe(model: options.Model, as_json: options.Json = False, debug: options.Debug = False) -> None:
@@ -179,7 +179,7 @@ def describe(model: options.Model, as_json: options.Json = False, debug: options
     from hicorex.results import description, summary
 
     fitted = _load(model)
-    print(json.dumps(description(fitted)) if as_json else summary(fitted))
+    print(json_text(description(fitted)) if as_json else summary(fitted))
 
 
 @contextmanager
@@ -239,7 +239,7 @@ def _load(model: str) -> "Explainer":
 
 
 def _write(tables: Iterable[Any], out: str) -> None:
-    """A table in pieces as CSV or Parquet, to a file or standard output."""
+    """A table in pieces as CSV or Parquet, to a file or standard output; a terminal gets what it can show."""
     from hicorex.files import naming, whole_file
     from hicorex.results import Growing
 
@@ -247,8 +247,12 @@ def _write(tables: Iterable[Any], out: str) -> None:
         raise HicorexError("Standard output is closed; give --out a file.")
     with (
         naming("Standard output") if out == "-" else nullcontext(),
-        nullcontext(sys.stdout.buffer) if out == "-" else whole_file(out) as file,
+        nullcontext(_standard_output()) if out == "-" else whole_file(out) as file,
         Growing(file, out.endswith(".parquet")) as written,
     ):
         for table in tables:
             written.write(table)
+
+
+def _standard_output() -> Any:
+    return PrintableBytes(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer

@@ -51,7 +51,7 @@ def bounds(model_or_bounds: Any, *, ax: Any = None) -> "Axes":
     ends = {1: 0.0, -1: 0.0}
     for k, width in enumerate(added):
         side = -1 if width < 0 else 1
-        label = f"{own.layers[k].name}: {short(width)}"
+        label = label_of(f"{own.layers[k].name}: {short(width)}", 40)
         ax.barh(0, width, 0.6, left=ends[side], color=style_of(k)[0], edgecolor="white", linewidth=0.5, label=label)
         ends[side] += width
     if own.upper is not None:

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
 from hicorex.graph import weights_of
-from hicorex.results import printable, shortened
+from hicorex.printing import printable
+from hicorex.results import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +78,7 @@ def style_of(number: int) -> tuple[str, str]:
 
 
 def label_of(name: Any, most: int = 24) -> str:
-    """A name as a label: without control characters, not too long, and free of what matplotlib reads as a formula.
+    """A name as a label: control characters spelt out, not too long, and free of what matplotlib reads as a formula.
 
     >>> label_of("cost in $")
     'cost in \\\\$'

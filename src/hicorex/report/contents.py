@@ -14,7 +14,8 @@ from hicorex.layout import arrange
 from hicorex.plot.canvas import label_of, thinned
 from hicorex.plot.factor import value_names
 from hicorex.plot.pointwise import Index, index_of
-from hicorex.results import factor_names, printable, short, shortened
+from hicorex.printing import printable
+from hicorex.results import factor_names, short, shortened
 
 if TYPE_CHECKING:
     from hicorex.explainer import Explainer

@@ -4,7 +4,6 @@ import re
 import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterable
-from html import escape
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from hicorex.plot.canvas import PALETTE
 from hicorex.plot.sorted_data import coloured
+from hicorex.report.markup import Markup, element, picture
 
 # A colour that no picture uses: what has it takes that of the page's text.
 INK, BLACK = "#010203", "#000000"
@@ -31,7 +31,7 @@ STYLE: Any = {
 }
 
 
-def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: float) -> str:
+def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: float) -> Markup:
     """What ``draw(ax)`` draws, as an SVG element; the same bytes for the same picture."""
     from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
@@ -47,14 +47,12 @@ def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: flo
         for own in figure.findobj(Text):
             own.set_path_effects([])  # with which letters would be outlines
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    text = file.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", file.getvalue(), flags=re.DOTALL)
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # the next picture would have the same
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    text = text.replace("<svg", f'<svg class="figure" role="img" aria-label="{escape(title)}"', 1)
-    return re.sub(r"<[^>]*>", lambda tag: _recoloured(tag[0]), text)
+    text = re.sub(r"<[^>]*>", lambda tag: _recoloured(tag[0]), text)
+    return picture(text, class_="figure", role="img", aria_label=title)
 
 
 def css_colours(palette: Iterable[str]) -> str:
@@ -70,12 +68,11 @@ def _recoloured(tag: str) -> str:
     return tag.replace(INK, "currentColor").replace(BLACK, "currentColor")
 
 
-def inline_png(image: np.ndarray, title: str) -> str:
+def inline_png(image: np.ndarray, title: str) -> Markup:
     """A table as of ``sorted_image`` as an image element, in the colours of ``sorted_data``."""
     from matplotlib.image import imsave
 
     file = BytesIO()
     imsave(file, coloured(image), format="png")
-    return (
-        f'<img class="pixels" alt="{escape(title)}" src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
-    )
+    source = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    return element("img", class_="pixels", alt=title, src=source)

@@ -2,11 +2,7 @@
 
 import base64
 import hashlib
-import json
 from collections.abc import Sequence
-from html import escape
-from importlib.resources import files
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 import hicorex
@@ -15,6 +11,7 @@ from hicorex.plot.canvas import PALETTE
 from hicorex.report import sections
 from hicorex.report.contents import Samples, details_of, map_of, shown
 from hicorex.report.figures import css_colours
+from hicorex.report.markup import Markup, element, filled, joined, resource, script_data
 from hicorex.results import description
 
 if TYPE_CHECKING:
@@ -43,11 +40,11 @@ def page_of(
     groupings: Sequence[Grouping],
     title: str,
     decisions: Sequence[Any],
-) -> str:
-    """The whole page as text."""
+) -> Markup:
+    """The whole page."""
     told = description(model)
     drawn = map_of(model, groupings)
-    script = _resource("page.js")
+    script = resource("page.js")
     data = {
         "map": drawn.payload,
         "factors": {
@@ -55,13 +52,14 @@ def page_of(
         },
         "details": details_of(model, samples, drawn),
     }
-    return Template(_resource("page.html")).substitute(
-        title=escape(shown(title)),
+    return filled(
+        resource("page.html"),
+        title=shown(title),
         version=hicorex.__version__,
         style=_style(),
         script=script,
         script_hash=f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}",
-        navigation="".join(f'<a href="#{id}">{name}</a>' for id, name in SECTIONS.items()),
+        navigation=joined(element("a", name, href=f"#{id}") for id, name in SECTIONS.items()),
         summary=sections.summary(told, drawn.factors),
         map_note=sections.map_note(drawn, told),
         factors=sections.factors(told, drawn.factors),
@@ -69,28 +67,13 @@ def page_of(
         samples=sections.samples(model, told, samples, drawn.factors),
         convergence=sections.convergence(model),
         made=sections.made(model, told, decisions),
-        data=_json(data),
+        data=script_data(data),
     )
 
 
-def _resource(name: str) -> str:
-    return (files("hicorex.report") / name).read_text(encoding="utf-8")
-
-
-def _style() -> str:
+def _style() -> Markup:
     """The style sheet, with the palettes for both kinds of pages."""
-    dark = f"{DARK} {css_colours(DARK_PALETTE)}"
-    return (
-        f":root {{ {css_colours(PALETTE)} }}\n{_resource('page.css')}"
-        f':root[data-theme="dark"] {{ {dark} }}\n'
-        f'@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}\n'
-    )
-
-
-def _json(data: Any) -> str:
-    """Data that no name in it can end the element of."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return filled(resource("page.css"), light=css_colours(PALETTE), dark=f"{DARK} {css_colours(DARK_PALETTE)}")
 
 
 def _facts(row: dict[str, Any]) -> dict[str, Any]:

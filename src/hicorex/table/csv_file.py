@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from hicorex.exceptions import HicorexError
+from hicorex.spreadsheet import is_result, original, original_table
 
 # In this order where several fit: a decimal comma splits lines as evenly as a comma between fields does.
 DELIMITERS = ("\t", ";", "|", ",", " ")
@@ -164,6 +165,9 @@ def _read_utf8(
     if row_names == 0:
         given[0] = "row" if "row" not in given else "row names"
     names, changed = name_columns(given)
+    ours = header and is_result(names)
+    if ours:
+        names = list(map(original, names))
     named = {"\t": "tab", " ": "blank", NO_DELIMITER: None}.get(delimiter, repr(delimiter))
     if delimiter == "," or (delimiter == "\t" and re.search(r"\.(tsv|tab|txt)(\.\w+)?$", name)):
         named = None
@@ -184,6 +188,8 @@ def _read_utf8(
     longest = max(record.end - record.start for record in sample)
     parse = _Parse(data, body, name, names, sign, decimal, missing, header)
     table = parse.read(types, fixed, max(min(len(names) * 1024, 1 << 25), 1 << 20, 4 * longest))
+    if ours:
+        table = original_table(table).rename_columns(names)
     return Raw(table, names, row_names, (*notes, *changed), decimal, MISSING)
 
 
