@@ -18,6 +18,7 @@ PACKAGE = Path(hicorex.__file__).parent
 # Each module may import from those before it, never from those after.
 ORDER = [
     "exceptions",
+    "room",
     "files",
     "sources",
     "archive",

@@ -91,6 +91,11 @@ class TableSource(Source):
                 del self._kept[next(iter(self._kept))]
         return _joined(pieces, self._schema)
 
+    def check(self) -> None:
+        """Refuse files that are no longer what they were."""
+        for part in self._parts:
+            part.check()
+
     def close(self) -> None:
         """Close the file that is open, and forget what was decoded."""
         with self._lock:
