@@ -10,14 +10,14 @@ from hicorex.exceptions import HicorexError
 class Room(NamedTuple):
     """What may be taken.
 
-    at_once : bytes of a table that is read at once
-    piece : bytes of a row group or record batch of a table that is read part by part
-    why : where these figures come from, for people
+    text : bytes of contents that are still to be read as a table
+    table : bytes of a table, or of a row group or record batch of one that is read part by part
+    of : what leaves so much, for people
     """
 
-    at_once: int
-    piece: int
-    why: str
+    text: int
+    table: int
+    of: str
 
 
 class _Kept:
@@ -34,34 +34,27 @@ def keeping(room: Room | None) -> Iterator[None]:
         _Kept.room = before
 
 
-def is_kept() -> bool:
-    """Whether there is a limit."""
-    return _Kept.room is not None
+def current() -> Room | None:
+    """What may be taken, None for anything."""
+    return _Kept.room
 
 
-def most_at_once() -> int | None:
-    """Bytes that a table may take that is read at once, None for any."""
-    return None if _Kept.room is None else _Kept.room.at_once
+def require_text(what: str, size: int, remedy: str, at_least: bool = False) -> None:
+    """Refuse contents of so many bytes, or of at least so many, if that is more than may be taken."""
+    if _Kept.room is not None and size > _Kept.room.text:
+        raise _refusal(what, size, _Kept.room.text, _Kept.room.of, remedy, at_least)
 
 
-def require_at_once(name: str, size: int, remedy: str, at_least: bool = False) -> None:
-    """Refuse a table that takes so many bytes, or at least so many, if it is to be read at once."""
-    room = _Kept.room
-    if room is not None and size > room.at_once:
-        about = "more than " if at_least else ""
-        raise HicorexError(f"{name} takes {about}{in_gigabytes(size)} to be read at once, {room.why}; {remedy}.")
+def require_table(what: str, size: int, remedy: str, at_least: bool = False) -> None:
+    """Refuse a table of so many bytes, or of at least so many, if that is more than may be taken."""
+    if _Kept.room is not None and size > _Kept.room.table:
+        raise _refusal(what, size, _Kept.room.table, _Kept.room.of, remedy, at_least)
 
 
-def require_piece(name: str, size: int, what: str) -> None:
-    """Refuse a row group or record batch that takes so many bytes."""
-    room = _Kept.room
-    if room is not None and size > room.piece:
-        raise HicorexError(
-            f"{name} has a {what} that takes {in_gigabytes(size)}, {room.why}; write it with a tenth of the rows in "
-            f"each {what}, or give more."
-        )
+def _refusal(what: str, size: int, most: int, of: str, remedy: str, at_least: bool) -> HicorexError:
+    taken = f"more than {_for_people(size)}" if at_least else _for_people(size)
+    return HicorexError(f"{what} takes {taken}, and {of} leaves {_for_people(most)} for it; {remedy}.")
 
 
-def in_gigabytes(size: int) -> str:
-    """A number of bytes for people."""
-    return f"{size / 1e9:.3g} GB"
+def _for_people(size: int) -> str:
+    return f"{size / 1e9:.3g} GB" if size > 999e6 else f"{size / 1e6:.3g} MB"

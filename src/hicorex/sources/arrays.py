@@ -1,8 +1,10 @@
 """Arrays in .npy files, and memory maps."""
 
+import ast
 import math
 import mmap
 import os
+import struct
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -19,6 +21,9 @@ from hicorex.sources.integrity import (
     unreadable,
     whole,
 )
+
+# Bytes of what a .npy file says of its array; more is not sensible.
+LONGEST_HEADER = 10_000
 
 
 class ArraySource(Source):
@@ -154,10 +159,15 @@ class Header(NamedTuple):
 def header_of(file: Any, name: str) -> Header:
     """What the beginning of an open .npy file says."""
     version = np.lib.format.read_magic(file)
-    if version == (3, 0):  # only names of fields that are not Latin need it
-        raise HicorexError(f"{name} holds records; save an array of numbers or text, or a Parquet file.")
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, by_column, dtype = read(file)
+    if version == (1, 0):
+        shape, by_column, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, by_column, dtype = np.lib.format.read_array_header_2_0(file)
+    else:  # names of fields that are not Latin
+        (length,) = struct.unpack("<I", file.read(4))
+        said = ast.literal_eval(file.read(min(length, LONGEST_HEADER)).decode())
+        shape, by_column = said["shape"], said["fortran_order"]
+        dtype = np.lib.format.descr_to_dtype(said["descr"])
     if dtype.hasobject:
         raise HicorexError(f"{name} holds Python objects; save an array of numbers or text instead.")
     if min(shape, default=0) < 0:

@@ -2,17 +2,23 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import ipc
 from pyarrow.parquet import ParquetFile
 
 from hicorex.exceptions import HicorexError
+from hicorex.room import current, require_table
+from hicorex.sources.arrow_sizes import batch_sizes
 from hicorex.sources.base import Opened, Part
 from hicorex.sources.integrity import check_handle, stamp_of, unchanged
 from hicorex.sources.schemas import width
+
+SMALLER = "write it with smaller ones, or give more memory"
+TEXTS = ("string", "large_string", "binary", "large_binary")
 
 
 class File(Part):
@@ -87,18 +93,15 @@ class Feather(File):
     """A Feather or Arrow file."""
 
     def _look(self, file: Any) -> None:
-        self.stored = file.size()
         self.schema = ipc.open_file(file).schema
-        # Only a batch itself tells its rows; nothing but one column is looked at.
-        widths = [width(field.type) for field in self.schema]
-        narrow = sorted(range(len(widths)), key=lambda at: widths[at] or 2**62)[:1]
-        reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=narrow))
-        self.rows = [reader.get_batch(at).num_rows for at in range(reader.num_record_batches)]
+        batches, dictionaries = batch_sizes(file)
+        self.rows = [batch.rows for batch in batches]
+        self.stored = sum(batch.n_bytes for batch in batches) + dictionaries
 
     def open(self) -> Opened:
         """What decodes a record batch, and what closes the file."""
         file = self._again()
-        return partial(_batch_of, ipc.open_file(file)), file.close
+        return _batch_reader(file, self.name), file.close
 
 
 def groups_of(file: Any, name: str) -> Iterator[pa.Table]:
@@ -110,11 +113,11 @@ def groups_of(file: Any, name: str) -> Iterator[pa.Table]:
 
 
 def batches_of(file: Any, name: str) -> Iterator[pa.Table]:
-    """The record batches of an open Feather file of version 2, or Arrow file; one without any is a table without rows."""
+    """The record batches of an open Feather file of version 2, or Arrow file; without any, a table without rows."""
     reader = ipc.open_file(file)
     if not reader.num_record_batches:
         yield reader.schema.empty_table()
-    yield from map(partial(_batch_of, reader), range(reader.num_record_batches))
+    yield from map(_batch_reader(file, name), range(reader.num_record_batches))
 
 
 def _parquet(file: Any, **options: Any) -> Any:
@@ -122,14 +125,48 @@ def _parquet(file: Any, **options: Any) -> Any:
 
 
 def _group_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
-    """What decodes a row group."""
-    return _parquet(file).read_row_group
+    """What decodes a row group, unless it takes more memory than may be taken."""
+    opened = _parquet(file)
+    if current() is None:
+        return opened.read_row_group
+    schema, meta = opened.schema_arrow, opened.metadata
+    # A text that is in the file once, and in every row by its number, is counted before it is in every row.
+    texts = [field.name for field in schema if str(field.type) in TEXTS]
+    opened = _parquet(file, read_dictionary=texts)
+    fixed = sum(width(field.type) or 0 for field in schema)
+
+    def decode(unit: int) -> pa.Table:
+        require_table(f"A row group of {name}", meta.row_group(unit).num_rows * fixed // 8, SMALLER)
+        table = opened.read_row_group(unit)
+        require_table(f"A row group of {name}", sum(map(_plain_bytes, table.columns)), SMALLER)
+        return table.cast(schema)
+
+    return decode
 
 
-def _batch_of(reader: Any, unit: int) -> pa.Table:
-    batch = reader.get_batch(unit)
-    batch.validate(full=True)  # what is read as it lies in the file is not looked at on the way
-    return pa.Table.from_batches([batch])
+def _batch_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
+    """What decodes a record batch, unless it takes more memory than may be taken."""
+    reader = ipc.open_file(file)
+    batches, dictionaries = batch_sizes(file)
+
+    def decode(unit: int) -> pa.Table:
+        require_table(f"A record batch of {name}", batches[unit].n_bytes + dictionaries, SMALLER)
+        batch = reader.get_batch(unit)
+        batch.validate(full=True)  # what is read as it lies in the file is not looked at on the way
+        return pa.Table.from_batches([batch])
+
+    return decode
+
+
+def _plain_bytes(column: pa.ChunkedArray) -> int:
+    """The size of a column whose texts are written out."""
+    if not (pa.types.is_dictionary(column.type) and str(column.type.value_type) in TEXTS):
+        return column.nbytes
+    n_bytes = column.nbytes
+    for chunk in column.chunks:
+        counts = np.bincount(chunk.indices.drop_null(), minlength=len(chunk.dictionary))
+        n_bytes += int(counts @ pc.binary_length(chunk.dictionary).fill_null(0).to_numpy().astype(float))
+    return n_bytes
 
 
 def is_blank(meta: Any, column: str, groups: Sequence[int]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hicorex.exceptions import HicorexError
 from hicorex.sources.base import Opened, Part, Source, check_shape
 from hicorex.sources.integrity import unreadable
 from hicorex.sources.schemas import common_schema, conformed, width
@@ -133,6 +134,8 @@ class TableSource(Source):
                 self._shut()
             self._open = None
             part.check()
+            if isinstance(error, HicorexError):
+                raise
             raise unreadable(part.name, error) from None
 
 

@@ -1,4 +1,4 @@
-"""What a file holds, through a handle or unpacked: never through a mapping, which ends the process if a file shrinks."""
+"""What a file holds, through a handle or unpacked; through a mapping, a file that shrinks would end the process."""
 
 import bz2
 import gzip
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.room import most_at_once, require_at_once
+from hicorex.room import require_text
 from hicorex.sources.choice import kind_of
 from hicorex.sources.integrity import not_opened, stamp_of, unchanged, unreadable
 
@@ -64,7 +64,7 @@ def contents(source: str | Path | BinaryIO) -> Iterator[tuple[pa.NativeFile, str
 def whole(file: pa.NativeFile, name: str) -> pa.Buffer:
     """All of the contents in memory."""
     size = file.size()
-    require_at_once(name, size, _remedy(name))
+    require_text(f"{name}, read at once,", size, _remedy(name))
     file.seek(0)
     data = file.read_buffer(size)
     if data.size != size:
@@ -89,13 +89,10 @@ def _unpacked(file: pa.NativeFile, name: str) -> pa.NativeFile:
 
 def _all_of(stream: Any, name: str) -> pa.NativeFile:
     """All that comes out of a stream, which is given up when it is more than may be taken."""
-    held, most = pa.BufferOutputStream(), most_at_once()
-    n_bytes = 0
-    while piece := stream.read(STEP if most is None else min(STEP, most + 1 - n_bytes)):
+    held, n_bytes = pa.BufferOutputStream(), 0
+    while piece := stream.read(STEP):
         n_bytes += len(piece)
-        if most is not None and n_bytes > most:
-            del held
-            require_at_once(name, n_bytes, _remedy(name), at_least=True)
+        require_text(f"{name}, unpacked and read at once,", n_bytes, _remedy(name), at_least=True)
         held.write(piece)
     return pa.BufferReader(held.getvalue())
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.room import require_at_once
+from hicorex.room import require_table
 from hicorex.sources.arrays import header_of
 from hicorex.table.contents import STEP, contents, whole
 from hicorex.table.csv_file import MISSING, Raw, name_columns, read_text
@@ -52,7 +52,7 @@ def _whole(name: str, form: str, read: Callable[[], Any]) -> Any:
     """What a library reads; of a broken file it may say anything."""
     try:
         return read()
-    except HicorexError:
+    except (HicorexError, MemoryError):
         raise
     except Exception:
         raise HicorexError(f"{name} begins like a {form} file but is broken; make or fetch it again.") from None
@@ -82,7 +82,7 @@ def _counted(pieces: Iterable[pa.Table], name: str) -> Iterator[pa.Table]:
     n_bytes = 0
     for piece in pieces:
         n_bytes += piece.nbytes
-        require_at_once(name, n_bytes, MORE, at_least=True)
+        require_table(f"{name}, read at once,", n_bytes, MORE, at_least=True)
         yield piece
 
 
@@ -104,9 +104,9 @@ def _arrow(table: pa.Table, name: str) -> Raw:
 def _load(file: Any, name: str) -> np.ndarray:
     """The array of an open .npy file."""
     header = header_of(file, name)
-    require_at_once(name, header.n_bytes, MORE)
+    require_table(f"The array in {name}", header.n_bytes, MORE)
     array = np.empty(header.shape, header.dtype, order="F" if header.by_column else "C")
-    rest = memoryview(array.reshape(-1, order="A").view(np.uint8)) if array.size else b""
+    rest = array.reshape(-1, order="A").view(np.uint8).data
     while len(rest):
         got = file.readinto(rest[:STEP])
         if not got:
@@ -148,7 +148,8 @@ def _zip(file: pa.NativeFile, name: str) -> Raw:
     if len(arrays) != len(sizes) or not arrays:
         raise HicorexError(f"{name} is a zip archive; unpack it and give the file in it.")
     if {"format", "shape", "data"} <= set(arrays):
-        require_at_once(name, sum(sizes.values()), MORE)  # of a member no more is unpacked than its size says
+        # Of a member no more is unpacked than its size says.
+        require_table(f"The sparse matrix in {name}", sum(sizes.values()), MORE)
         return _array(_whole(name, "NumPy", lambda: _sparse(file, name)), name)
     chosen = next((array for array in ("X", "data") if array in arrays), arrays[0] if len(arrays) == 1 else None)
     if chosen is None:
@@ -183,7 +184,7 @@ def _sparse(file: pa.NativeFile, name: str) -> Any:
 def dense(matrix: Any, name: str) -> np.ndarray:
     """A sparse matrix as an array, if there is room for it."""
     need = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize
-    require_at_once(f"The sparse matrix of {name}, as a table,", need, "keep fewer columns or rows of it")
+    require_table(f"The sparse matrix in {name}, as a table,", need, "keep fewer columns or rows of it")
     free = free_memory()
     if free is not None and need > free:
         raise HicorexError(
