@@ -23,6 +23,7 @@ ORDER = [
     "caution",
     "weights",
     "spreadsheet",
+    "room",
     "files",
     "sources",
     "archive",

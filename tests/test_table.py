@@ -760,7 +760,7 @@ def test_files_that_may_not_be_read(tmp_path, monkeypatch):
 
     path = tmp_path / "data.csv"
     path.write_text(FIVE)
-    monkeypatch.setattr(pa, "memory_map", refuse)
+    monkeypatch.setattr(pa, "OSFile", refuse)
     with pytest.raises(HicorexError, match=r"data\.csv may not be read; change its permissions"):
         read_table(path)
 

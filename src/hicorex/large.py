@@ -2,15 +2,18 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hicorex.data import row_slices, tile_height
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import HicorexError
+from hicorex.room import Room, keeping
 from hicorex.sources import Source, source_of
+from hicorex.sources.integrity import check_stamp, stamp_of, whole
 from hicorex.table import formats
 
 # Seconds that a scheduler has to answer, and workers to come.
@@ -18,8 +21,8 @@ PATIENCE = 30
 # What is less than this share of the memory that is free is read at once, or if so many times its size and the bytes of
 # the results of each row are within a limit.
 OF_FREE, OF_LIMIT, OF_ROW = 3, 6, 250
-# A compressed text may be so many times as large as its file.
-COMPRESSION = 10
+# What has no more bytes is read however little is free.
+ALWAYS = 2**25
 # Options of mallopt in glibc; blocks of so many bytes are given back one by one.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 LARGE_BLOCK = 2**22
@@ -29,8 +32,16 @@ BASE = 420 * 10**6
 IN_FIT, OF_NEW = (20, 4), (25, 9)
 
 
-def open_data(data: str, memory: int | None, always: bool = False) -> tuple[Any, bool]:
-    """What to read, a path or a source, and whether part by part.
+class Opened(NamedTuple):
+    """What to read: a path or a source, whether part by part, and what refuses files that are not what they were."""
+
+    source: Any
+    in_parts: bool
+    check: Callable[[], None]
+
+
+def open_data(data: str, memory: int | None, always: bool = False) -> Opened:
+    """How to read a table.
 
     Parameters
     ----------
@@ -41,34 +52,43 @@ def open_data(data: str, memory: int | None, always: bool = False) -> tuple[Any,
     if always and (data == "-" or os.path.exists(data)):
         for_workers = _source(data)
         _be_lean()
-        return for_workers, True
-    if data == "-" or not os.path.exists(data):
-        if data == "-" and memory is not None:
-            raise HicorexError("--memory cannot be kept with standard input; give a file.")
-        return data, False
+        return Opened(for_workers, True, for_workers.check)
+    if data == "-" or not (os.path.isfile(data) or os.path.isdir(data)):
+        if memory is not None and (data == "-" or os.path.exists(data)):
+            stream = "standard input" if data == "-" else f"{data}, which is no file"
+            raise HicorexError(f"--memory cannot be kept with {stream}; give a file.")
+        return Opened(data, False, lambda: None)
     free = formats.free_memory()
     most = None if free is None else free // OF_FREE
     if memory is not None:
-        most = max(0, memory - BASE) // OF_LIMIT
+        most = _at_once(memory)
     folder = os.path.isdir(data)
     try:
         source = source_of(data)
     except HicorexError:
         if folder:
             raise
-        if memory is not None and most is not None and _size_of_text(data) > most:
-            raise HicorexError(
-                f"{data} is too large to be read at once within --memory {memory / 1e9:.3g}GB, and cannot be read part "
-                "by part; convert it by pyarrow.dataset.write_dataset(pyarrow.dataset.dataset("
-                f"{data!r}, format='csv'), 'table', format='parquet') and give that folder."
-            ) from None
-        return data, False
+        return Opened(data, False, partial(check_stamp, data, whole(data, stamp_of, data)))
     assert source is not None
     results = 0 if memory is None else source.shape[0] * OF_ROW // OF_LIMIT
     if most is not None and source.n_bytes() + results > most:
         _be_lean()
-        return source, True
-    return (source if folder else data), False
+        return Opened(source, True, source.check)
+    return Opened(source if folder else data, False, source.check)
+
+
+def keeping_within(memory: int | None) -> AbstractContextManager[None]:
+    """Refuse to read what takes more than so many bytes leave for it, or than those that are free."""
+    if memory is not None:
+        return keeping(Room(_at_once(memory), max(0, memory - BASE) // 2, f"--memory {memory / 1e9:.3g}GB"))
+    free = formats.free_memory()
+    most = max((free or 0) // 2, ALWAYS)
+    return keeping(None if free is None else Room(most, most, "the memory that is free"))
+
+
+def _at_once(memory: int) -> int:
+    """Bytes that a table may have which is read at once, of a limit of memory."""
+    return max(0, memory - BASE) // OF_LIMIT
 
 
 def _be_lean() -> None:
@@ -97,14 +117,6 @@ def _source(data: str) -> Source:
             "files that all workers see."
         )
     return source
-
-
-def _size_of_text(data: str) -> int:
-    """About the size of a file that is read at once."""
-    with open(data, "rb") as file:
-        start = file.read(6)
-    packed = start.startswith((*formats.COMPRESSED, b"PK"))
-    return os.path.getsize(data) * (COMPRESSION if packed else 1)
 
 
 @contextmanager
@@ -137,7 +149,7 @@ def sparing(
     else:
         most = (free or 2**40) * 8 // 10
     before = tempfile.tempdir
-    with sklearn.config_context(working_memory=max((most - need(given)) // 2**20, 1)):
+    with keeping_within(memory), sklearn.config_context(working_memory=max((most - need(given)) // 2**20, 1)):
         if not os.environ.get("TMPDIR"):
             tempfile.tempdir = str(next(own for own in (folder, *folder.parents) if own.is_dir()))
         try:

@@ -82,7 +82,7 @@ def fit(
     from hicorex.files import NotWrittenError, check_folder
     from hicorex.folder import LARGE_NAMES, NAMES, write_folder
     from hicorex.groups import groupings_of
-    from hicorex.large import open_data, sparing, workers
+    from hicorex.large import keeping_within, open_data, sparing, workers
     from hicorex.results import description, summary
     from hicorex.table import Reading, in_words, read_table, stream_table
 
@@ -118,8 +118,9 @@ def fit(
         kinds=options.kind_pairs(kinds),
         weights=weights,
     )
-    source, in_parts = open_data(data, limit, always=dask is not None)
-    table = stream_table(source, data, reading) if in_parts else read_table(source, reading)
+    source, in_parts, check = open_data(data, limit, always=dask is not None)
+    with keeping_within(limit):
+        table = stream_table(source, data, reading) if in_parts else read_table(source, reading)
     if len(table.names) == 1:
         others = in_words([decision for decision in table.decisions if decision.name != table.names[0]])
         raise HicorexError(
@@ -150,6 +151,7 @@ def fit(
             "words": table.words,
             "names": None if hasattr(model, "feature_names_in_") else table.names,
         }
+        check()
         write_folder(out, model, table, replaced, groupings, options.stem(data))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done
     except KeyboardInterrupt as stop:

@@ -201,7 +201,7 @@ def _new(
 
     ``whole`` says that all samples are looked at together, not one by one.
     """
-    from hicorex.large import IN_FIT, OF_NEW, open_data, sparing
+    from hicorex.large import IN_FIT, OF_NEW, keeping_within, open_data, sparing
     from hicorex.table import Reading, read_new, stream_new
     from hicorex.table.reading import named
 
@@ -218,8 +218,9 @@ def _new(
     )
     names, titled = fitted._expected(), hasattr(fitted, "feature_names_in_")
     known_names, words = known.get("row_names"), known.get("words")
-    source, in_parts = open_data(data, limit)
+    source, in_parts, _ = open_data(data, limit)
     with ExitStack() as keep:
+        keep.enter_context(keeping_within(limit))
         if in_parts:
             table = stream_new(source, data, reading, names, known_names, words, titled)
             folder = Path(out if out not in (None, "-") else ".").resolve().parent

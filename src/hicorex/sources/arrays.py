@@ -1,14 +1,29 @@
 """Arrays in .npy files, and memory maps."""
 
+import ast
+import math
 import mmap
 import os
-from typing import Any, BinaryIO
+import struct
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from hicorex.exceptions import HicorexError
 from hicorex.sources.base import Source, check_shape
-from hicorex.sources.integrity import check_stamp, stamp_of, unreadable
+from hicorex.sources.integrity import (
+    Stamp,
+    broken,
+    check_handle,
+    check_stamp,
+    stamp_of,
+    unchanged,
+    unreadable,
+    whole,
+)
+
+# Bytes of what a .npy file says of its array; more is not sensible.
+LONGEST_HEADER = 10_000
 
 
 class ArraySource(Source):
@@ -20,15 +35,23 @@ class ArraySource(Source):
     dtype : dtype of the values in the file
     shape, strides : of the array
     offset : byte of the file at which the first value of the first row is
+    stamp : that of the file
     """
 
     names = None
 
-    def __init__(self, path: str, dtype: np.dtype, shape: tuple[int, int], strides: tuple[int, int], offset: int):
+    def __init__(
+        self,
+        path: str,
+        dtype: np.dtype,
+        shape: tuple[int, int],
+        strides: tuple[int, int],
+        offset: int,
+        stamp: Stamp,
+    ):
         _check_array(path, dtype, shape)
         self.shape = shape
-        self._path, self._dtype, self._strides, self._offset = path, dtype, strides, offset
-        self._stamp = stamp_of(path)
+        self._path, self._dtype, self._strides, self._offset, self._stamp = path, dtype, strides, offset, stamp
 
     def n_bytes(self) -> int:
         """About the size of the whole table in memory."""
@@ -39,16 +62,19 @@ class ArraySource(Source):
         self._check_range(first, stop)
         if first == stop:
             return np.empty((0, self.shape[1]), self._dtype.newbyteorder("="))
-        check_stamp(self._path, self._stamp)
-        try:
-            # Not through the mapping, whose pages would stay in memory; a handle for each read needs no lock.
-            with open(self._path, "rb", buffering=0) as file:
-                rows = self._rows(file, first, stop)
-        except OSError as error:
-            check_stamp(self._path, self._stamp)
-            raise unreadable(self._path, error) from None
-        check_stamp(self._path, self._stamp)
+        with unchanged(self._path, self._stamp):
+            try:
+                # Not through a mapping, which ends the process if the file shrinks; a handle a read needs no lock.
+                with open(self._path, "rb", buffering=0) as file:
+                    check_handle(self._path, file.fileno(), self._stamp)
+                    rows = self._rows(file, first, stop)
+            except OSError as error:
+                raise unreadable(self._path, error) from None
         return rows.astype(self._dtype.newbyteorder("="), copy=False)
+
+    def check(self) -> None:
+        """Refuse a file that is not what it was."""
+        check_stamp(self._path, self._stamp)
 
     def _rows(self, file: Any, first: int, stop: int) -> np.ndarray:
         across, along = self._strides
@@ -99,31 +125,69 @@ def mapped(X: np.memmap) -> Source | None:
         root = root.base
     if not (isinstance(root, np.memmap) and isinstance(root.base, mmap.mmap)) or X.ndim != 2:
         return None
-    # What was changed in a private copy is not in the file, and a file without a name cannot be opened again.
-    if root.mode == "c" or root.filename is None:
+    if root.filename is None:  # a file without a name cannot be opened again
         return None
     path = os.path.abspath(os.fsdecode(root.filename))
+    stamp = whole(path, stamp_of, path)
+    # To touch what a file no longer has would end the process.
+    if not len(root.base) <= root.base.size() == stamp[0]:
+        raise HicorexError(f"{path} has changed since it was mapped; load it again.")
+    if root.mode == "c":  # what was changed in a private copy is not in the file
+        return None
     if root.mode != "r":
         root.flush()
+        stamp = stamp_of(path)
     shift = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     across, along = X.strides
-    source = ArraySource(path, X.dtype, X.shape, (across, along), root.offset + shift)
-    if root.base.size() != source._stamp[0]:
-        raise HicorexError(f"{path} has changed since it was mapped; load it again.")
-    return source
+    return ArraySource(path, X.dtype, X.shape, (across, along), root.offset + shift, stamp)
+
+
+class Header(NamedTuple):
+    """What the beginning of a .npy file says of its array, and the byte at which this begins."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    by_column: bool
+    offset: int
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the array."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def header_of(file: Any, name: str) -> Header:
+    """What the beginning of an open .npy file says."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, by_column, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, by_column, dtype = np.lib.format.read_array_header_2_0(file)
+    else:  # names of fields that are not Latin
+        (length,) = struct.unpack("<I", file.read(4))
+        said = ast.literal_eval(file.read(min(length, LONGEST_HEADER)).decode())
+        shape, by_column = said["shape"], said["fortran_order"]
+        dtype = np.lib.format.descr_to_dtype(said["descr"])
+    if dtype.hasobject:
+        raise HicorexError(f"{name} holds Python objects; save an array of numbers or text instead.")
+    if min(shape, default=0) < 0:
+        raise broken(name)
+    return Header(dtype, shape, by_column, file.tell())
 
 
 def array_file(path: str) -> Source:
     """A .npy file."""
-    try:
-        array = np.load(path, mmap_mode="r")
-    except ValueError as error:
-        if "objects" in str(error):
-            raise HicorexError(f"{path} holds Python objects; save an array of numbers or text instead.") from None
-        raise
-    _check_array(path, array.dtype, array.shape)
-    across, along = array.strides
-    return ArraySource(path, array.dtype, array.shape, (across, along), array.offset)
+    with open(path, "rb") as file:
+        stamp = stamp_of(file.fileno())
+        with unchanged(path, stamp):
+            header = header_of(file, path)
+    _check_array(path, header.dtype, header.shape)
+    if header.offset + header.n_bytes > stamp[0]:
+        raise broken(path)
+    n_rows, n_columns = header.shape
+    size = header.dtype.itemsize
+    strides = (size, n_rows * size) if header.by_column else (n_columns * size, size)
+    return ArraySource(path, header.dtype, (n_rows, n_columns), strides, header.offset, stamp)
 
 
 def _check_kind(path: str, dtype: np.dtype) -> None:

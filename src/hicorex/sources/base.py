@@ -43,6 +43,9 @@ class Source(ABC):
         """About the size of what is held while so many rows are read, beside these."""
         return 0
 
+    def check(self) -> None:  # noqa: B027  (what is on no disk of the user's stays what it is)
+        """Refuse files that are no longer what they were when the source was opened."""
+
     def close(self) -> None:  # noqa: B027  (nothing is held open, unless a subclass says so)
         """Close what is open, and forget what was decoded."""
 

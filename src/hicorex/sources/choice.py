@@ -1,6 +1,7 @@
 """Which source X stands for; pyarrow is imported only where it is needed."""
 
 import os
+import stat
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,11 @@ def source_of(X: Any) -> Source | None:
 def _opened(path: str) -> Source:
     try:
         if os.path.isdir(path):
-            return _folder(path)
+            from hicorex.sources.folders import FolderSource
+
+            return FolderSource(path)
+        if not stat.S_ISREG(os.stat(path).st_mode):  # what is read of a pipe is gone
+            raise HicorexError(f"{path} is {kind_of(path)}; give a file, or a folder of Parquet files.")
         with open(path, "rb", buffering=0) as file:
             start = file.read(6)
     except OSError as error:
@@ -70,18 +75,7 @@ def _opened(path: str) -> Source:
     raise HicorexError(f"{path} is no file of which some rows can be read; read it into memory first, {remedy}.")
 
 
-def _folder(path: str) -> Source:
-    from hicorex.sources.formats import Parquet
-    from hicorex.sources.tables import TableSource
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    found = []
-    for folder, folders, files in os.walk(path, onerror=refuse):
-        folders[:] = [name for name in folders if name[0] not in "._"]
-        found += [os.path.join(folder, name) for name in files if name[0] not in "._"]
-    found = sorted(file for file in found if file.lower().endswith(ENDINGS))
-    if not found:
-        raise HicorexError(f"{path} holds no Parquet file, *{', *'.join(ENDINGS)}; give a folder with some.")
-    return TableSource([whole(file, Parquet, file) for file in found], path)
+def kind_of(path: str) -> str:
+    """What a path is that is neither a file nor a folder."""
+    mode = os.stat(path).st_mode
+    return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"

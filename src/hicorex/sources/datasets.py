@@ -48,8 +48,9 @@ class Fragment(Part):
             self.name = os.path.abspath(path)
             # The same path in a process that works in another folder.
             groups: dict = {"row_groups": self._groups} if parquet else {}
+            # Through handles, though the dataset may map its files: one that is mapped ends the process if it shrinks.
             fragment = fragment.format.make_fragment(
-                self.name, fragment.filesystem, partition_expression=fragment.partition_expression, **groups
+                self.name, fs.LocalFileSystem(), partition_expression=fragment.partition_expression, **groups
             )
             self.stamp = stamp_of(self.name)
         elif path:

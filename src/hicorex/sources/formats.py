@@ -1,41 +1,68 @@
 """Parquet, Feather and Arrow files."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import ipc
 from pyarrow.parquet import ParquetFile
 
 from hicorex.exceptions import HicorexError
+from hicorex.room import current, require_table
+from hicorex.sources.arrow_sizes import batch_sizes
 from hicorex.sources.base import Opened, Part
-from hicorex.sources.integrity import stamp_of
+from hicorex.sources.integrity import check_handle, stamp_of, unchanged
 from hicorex.sources.schemas import width
 
+SMALLER = "write it with smaller ones, or give more memory"
+TEXTS = ("string", "large_string", "binary", "large_binary")
 
-class Parquet(Part):
-    """A Parquet file that is opened when it is needed."""
+
+class File(Part):
+    """A file of this computer, which is read through a handle: one that is mapped ends the process if it shrinks."""
 
     def __init__(self, path: str):
         self.name = path
-        self.stamp = stamp_of(path)
-        with self._parquet() as file:
-            self._look(file)
+        with pa.OSFile(path) as file:
+            self.stamp = stamp_of(file.fileno())
+            with unchanged(path, self.stamp):
+                self._look(file)
+
+    @abstractmethod
+    def _look(self, file: Any) -> None:
+        """Learn from the footer what the file holds."""
+
+    def _again(self) -> Any:
+        """The same file, opened once more."""
+        file = pa.OSFile(self.name)
+        try:
+            check_handle(self.name, file.fileno(), self.stamp or ())
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+
+class Parquet(File):
+    """A Parquet file that is opened when it is needed."""
 
     def open(self) -> Opened:
         """What decodes a row group, and what closes the file."""
-        file = self._parquet()
-        return file.read_row_group, file.close
+        file = self._again()
+        return _group_reader(file, self.name), file.close
 
     def is_blank(self, column: str) -> bool:
         """Whether the footer says that the column has no value at all."""
-        with self._parquet() as file:
-            return is_blank(file.metadata, column, range(file.num_row_groups))
-
-    def _parquet(self) -> Any:
-        return ParquetFile(self.name, page_checksum_verification=True)
+        with self._again() as file:
+            return is_blank(_parquet(file).metadata, column, range(len(self.rows)))
 
     def _look(self, file: Any) -> None:
+        self._learn(_parquet(file))
+
+    def _learn(self, file: Any) -> None:
         self.schema = file.schema_arrow
         groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
         self.rows = [group.num_rows for group in groups]
@@ -48,7 +75,7 @@ class Handle(Parquet):
     def __init__(self, file: Any):
         self.name = "The Parquet file"
         self._file = file
-        self._look(file)
+        self._learn(file)
 
     def __getstate__(self) -> Any:
         raise HicorexError("An open ParquetFile cannot be sent to another process; pass the path of the file instead.")
@@ -62,32 +89,84 @@ class Handle(Parquet):
         return is_blank(self._file.metadata, column, range(self._file.num_row_groups))
 
 
-class Feather(Part):
+class Feather(File):
     """A Feather or Arrow file."""
 
-    def __init__(self, path: str):
-        self.name = path
-        self.stamp = stamp_of(path)
-        self.stored = self.stamp[0]
-        # Only a batch itself tells its rows; of a mapping nothing but one column is looked at.
-        with pa.memory_map(path) as file:
-            self.schema = ipc.open_file(file).schema
-            widths = [width(field.type) for field in self.schema]
-            narrow = sorted(range(len(widths)), key=lambda at: widths[at] or 2**62)[:1]
-            reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=narrow))
-            self.rows = [reader.get_batch(at).num_rows for at in range(reader.num_record_batches)]
+    def _look(self, file: Any) -> None:
+        self.schema = ipc.open_file(file).schema
+        batches, dictionaries = batch_sizes(file)
+        self.rows = [batch.rows for batch in batches]
+        self.stored = sum(batch.n_bytes for batch in batches) + dictionaries
 
     def open(self) -> Opened:
         """What decodes a record batch, and what closes the file."""
-        file = pa.OSFile(self.name)
-        reader = ipc.open_file(file)
+        file = self._again()
+        return _batch_reader(file, self.name), file.close
 
-        def decode(unit: int) -> Any:
-            batch = reader.get_batch(unit)
-            batch.validate(full=True)  # what is read as it lies in the file is not looked at on the way
-            return pa.Table.from_batches([batch])
 
-        return decode, file.close
+def groups_of(file: Any, name: str) -> Iterator[pa.Table]:
+    """The row groups of an open Parquet file; one without any is a table without rows."""
+    opened = _parquet(file)
+    if not opened.num_row_groups:
+        yield opened.schema_arrow.empty_table()
+    yield from map(_group_reader(file, name), range(opened.num_row_groups))
+
+
+def batches_of(file: Any, name: str) -> Iterator[pa.Table]:
+    """The record batches of an open Feather file of version 2, or Arrow file; without any, a table without rows."""
+    reader = ipc.open_file(file)
+    if not reader.num_record_batches:
+        yield reader.schema.empty_table()
+    yield from map(_batch_reader(file, name), range(reader.num_record_batches))
+
+
+def _parquet(file: Any, **options: Any) -> Any:
+    return ParquetFile(file, page_checksum_verification=True, **options)
+
+
+def _group_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
+    """What decodes a row group, unless it takes more memory than may be taken."""
+    opened = _parquet(file)
+    if current() is None:
+        return opened.read_row_group
+    schema, meta = opened.schema_arrow, opened.metadata
+    # A text that is in the file once, and in every row by its number, is counted before it is in every row.
+    texts = [field.name for field in schema if str(field.type) in TEXTS]
+    opened = _parquet(file, read_dictionary=texts)
+    fixed = sum(width(field.type) or 0 for field in schema)
+
+    def decode(unit: int) -> pa.Table:
+        require_table(f"A row group of {name}", meta.row_group(unit).num_rows * fixed // 8, SMALLER)
+        table = opened.read_row_group(unit)
+        require_table(f"A row group of {name}", sum(map(_plain_bytes, table.columns)), SMALLER)
+        return table.cast(schema)
+
+    return decode
+
+
+def _batch_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
+    """What decodes a record batch, unless it takes more memory than may be taken."""
+    reader = ipc.open_file(file)
+    batches, dictionaries = batch_sizes(file)
+
+    def decode(unit: int) -> pa.Table:
+        require_table(f"A record batch of {name}", batches[unit].n_bytes + dictionaries, SMALLER)
+        batch = reader.get_batch(unit)
+        batch.validate(full=True)  # what is read as it lies in the file is not looked at on the way
+        return pa.Table.from_batches([batch])
+
+    return decode
+
+
+def _plain_bytes(column: pa.ChunkedArray) -> int:
+    """The size of a column whose texts are written out."""
+    if not (pa.types.is_dictionary(column.type) and str(column.type.value_type) in TEXTS):
+        return column.nbytes
+    n_bytes = column.nbytes
+    for chunk in column.chunks:
+        counts = np.bincount(chunk.indices.drop_null(), minlength=len(chunk.dictionary))
+        n_bytes += int(counts @ pc.binary_length(chunk.dictionary).fill_null(0).to_numpy().astype(float))
+    return n_bytes
 
 
 def is_blank(meta: Any, column: str, groups: Sequence[int]) -> bool:

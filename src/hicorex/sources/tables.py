@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hicorex.exceptions import HicorexError
 from hicorex.sources.base import Opened, Part, Source, check_shape
 from hicorex.sources.integrity import unreadable
 from hicorex.sources.schemas import common_schema, conformed, width
@@ -91,6 +92,11 @@ class TableSource(Source):
                 del self._kept[next(iter(self._kept))]
         return _joined(pieces, self._schema)
 
+    def check(self) -> None:
+        """Refuse files that are no longer what they were."""
+        for part in self._parts:
+            part.check()
+
     def close(self) -> None:
         """Close the file that is open, and forget what was decoded."""
         with self._lock:
@@ -128,6 +134,8 @@ class TableSource(Source):
                 self._shut()
             self._open = None
             part.check()
+            if isinstance(error, HicorexError):
+                raise
             raise unreadable(part.name, error) from None
 
 

@@ -1,13 +1,9 @@
 """Files of any known format as raw columns; the format is told by the first bytes, not by the name."""
 
-import bz2
-import gzip
 import json
-import lzma
 import os
-import sys
 import zipfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,42 +11,36 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
+from hicorex.room import require_table
+from hicorex.sources.arrays import header_of
+from hicorex.table.contents import STEP, contents, whole
 from hicorex.table.csv_file import MISSING, Raw, name_columns, read_text
 
-COMPRESSED: dict[bytes, tuple[str, Callable[[Any], bytes]]] = {
-    b"\x1f\x8b": ("gzip", lambda data: gzip.GzipFile(fileobj=pa.BufferReader(data)).read()),
-    b"BZh": ("bzip2", bz2.decompress),
-    b"\xfd7zXZ\0": ("xz", lzma.decompress),
-    b"\x28\xb5\x2f\xfd": ("zstandard", lambda data: pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()),
-}
 EXCEL = b"\xd0\xcf\x11\xe0"
+# What helps where a table is read at once and is too large for it.
+MORE = "give more memory, or fewer rows or columns"
 # With so large a share of cells that are not 0, a sparse matrix takes as much memory as an array of bytes.
 SPARSE = 0.2
 
 
 def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **options: Any) -> Raw:
     """The columns of a file; `options` are for text, in which the columns `texts` stay text."""
-    data, name = _contents(source)
-    for magic, (how, unpack) in COMPRESSED.items():
-        if bytes(data[: len(magic)]) == magic:
-            try:
-                data = pa.py_buffer(unpack(data))
-            except Exception:
-                raise HicorexError(f"{name} is compressed by {how} and broken; make or fetch it again.") from None
-    if data.size == 0:
-        raise HicorexError(f"{name} is empty; give a file with a header and rows.")
-    start = bytes(data[:8])
-    if start[:4] == b"PK\x03\x04" or start[:4] == b"PK\x05\x06":
-        return _zip(data, name)
-    if start[:4] == EXCEL:
-        raise _excel(name)
-    if start[:6] == b"\x93NUMPY":
-        return _array(_whole(name, "NumPy", lambda: _load(data, name)), name)
-    if start[:4] == b"PAR1":
-        return _arrow(_whole(name, "Parquet", lambda: _parquet(data)), name)
-    if start[:6] == b"ARROW1" or start[:4] == b"FEA1":
-        return _arrow(_whole(name, "Feather", lambda: _feather(data)), name)
-    return read_text(data, name, texts=texts, **options)
+    with contents(source) as (file, name):
+        start = file.read(8)
+        file.seek(0)
+        if not start:
+            raise HicorexError(f"{name} is empty; give a file with a header and rows.")
+        if start[:4] == b"PK\x03\x04" or start[:4] == b"PK\x05\x06":
+            return _zip(file, name)
+        if start[:4] == EXCEL:
+            raise _excel(name)
+        if start[:6] == b"\x93NUMPY":
+            return _array(_whole(name, "NumPy", lambda: _load(file, name)), name)
+        if start[:4] == b"PAR1":
+            return _arrow(_whole(name, "Parquet", lambda: _parquet(file, name)), name)
+        if start[:6] == b"ARROW1" or start[:4] == b"FEA1":
+            return _arrow(_whole(name, "Feather", lambda: _feather(file, name)), name)
+        return read_text(whole(file, name), name, texts=texts, **options)
 
 
 def raw_of(rows: Any, name: str) -> Raw:
@@ -58,52 +48,42 @@ def raw_of(rows: Any, name: str) -> Raw:
     return _array(rows, name) if isinstance(rows, np.ndarray) else _arrow(rows, name)
 
 
-def _contents(source: str | Path | BinaryIO) -> tuple[pa.Buffer, str]:
-    if not isinstance(source, str | Path):
-        return pa.py_buffer(source.read()), str(getattr(source, "name", "the file"))
-    if str(source) == "-":
-        if sys.stdin is None:
-            raise HicorexError("Standard input is closed; give a file.")
-        return pa.py_buffer(sys.stdin.buffer.read()), "standard input"
-    path, name = Path(source), str(source)
-    try:
-        if path.is_dir():
-            raise HicorexError(f"{name} is a folder; give a file.")
-        if not path.exists():
-            raise HicorexError(f"{name} is not there; check its name and folder.")
-        if path.is_file():
-            with pa.memory_map(name) as file:
-                return file.read_buffer(), name
-        return pa.py_buffer(path.read_bytes()), name
-    except PermissionError:
-        raise HicorexError(f"{name} may not be read; change its permissions.") from None
-    except (pa.ArrowException, OSError) as error:
-        raise HicorexError(f"{name} cannot be read: {' '.join(str(error).split())}.") from None
-
-
 def _whole(name: str, form: str, read: Callable[[], Any]) -> Any:
     """What a library reads; of a broken file it may say anything."""
     try:
         return read()
-    except HicorexError:
+    except (HicorexError, MemoryError):
         raise
     except Exception:
         raise HicorexError(f"{name} begins like a {form} file but is broken; make or fetch it again.") from None
 
 
-def _parquet(data: pa.Buffer) -> pa.Table:
-    import pyarrow.parquet as pq
+def _parquet(file: pa.NativeFile, name: str) -> pa.Table:
+    from hicorex.sources.formats import groups_of
 
-    return pq.ParquetFile(pa.BufferReader(data)).read()
+    return pa.concat_tables(_counted(groups_of(file, name), name))
 
 
-def _feather(data: pa.Buffer) -> pa.Table:
+def _feather(file: pa.NativeFile, name: str) -> pa.Table:
     from pyarrow.feather import read_table
 
-    table = read_table(pa.BufferReader(data))
+    from hicorex.sources.formats import batches_of
+
+    if file.read(4) != b"FEA1":
+        return pa.concat_tables(_counted(batches_of(file, name), name))
+    table = read_table(pa.BufferReader(whole(file, name)))
     # What is read as it lies in the file is not looked at on the way; a broken text would end the process.
     table.validate(full=True)
     return table
+
+
+def _counted(pieces: Iterable[pa.Table], name: str) -> Iterator[pa.Table]:
+    """Pieces of a table, as many as may be taken."""
+    n_bytes = 0
+    for piece in pieces:
+        n_bytes += piece.nbytes
+        require_table(f"{name}, read at once,", n_bytes, MORE, at_least=True)
+        yield piece
 
 
 def _arrow(table: pa.Table, name: str) -> Raw:
@@ -121,15 +101,18 @@ def _arrow(table: pa.Table, name: str) -> Raw:
     return Raw(table.rename_columns(names), names, row_names, tuple(notes))
 
 
-def _load(data: pa.Buffer, name: str) -> Any:
-    try:
-        loaded = np.load(pa.BufferReader(data), allow_pickle=False)
-        native = isinstance(loaded, np.ndarray) and not loaded.dtype.isnative
-        return loaded.astype(loaded.dtype.newbyteorder("=")) if native else loaded
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            raise HicorexError(f"{name} holds Python objects; save an array of numbers or text instead.") from None
-        raise
+def _load(file: Any, name: str) -> np.ndarray:
+    """The array of an open .npy file."""
+    header = header_of(file, name)
+    require_table(f"The array in {name}", header.n_bytes, MORE)
+    array = np.empty(header.shape, header.dtype, order="F" if header.by_column else "C")
+    rest = array.reshape(-1, order="A").view(np.uint8).data
+    while len(rest):
+        got = file.readinto(rest[:STEP])
+        if not got:
+            raise EOFError
+        rest = rest[got:]
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _array(array: Any, name: str) -> Raw:
@@ -156,36 +139,36 @@ def _text(values: np.ndarray) -> np.ndarray:
     return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
 
-def _zip(data: pa.Buffer, name: str) -> Raw:
-    members = _whole(name, "zip", lambda: zipfile.ZipFile(pa.BufferReader(data)).namelist())
-    if "[Content_Types].xml" in members:
+def _zip(file: pa.NativeFile, name: str) -> Raw:
+    archive = _whole(name, "zip", lambda: zipfile.ZipFile(file))
+    sizes = {member.filename: member.file_size for member in archive.infolist()}
+    if "[Content_Types].xml" in sizes:
         raise _excel(name)
-    arrays = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
-    if len(arrays) != len(members) or not arrays:
+    arrays = [member.removesuffix(".npy") for member in sizes if member.endswith(".npy")]
+    if len(arrays) != len(sizes) or not arrays:
         raise HicorexError(f"{name} is a zip archive; unpack it and give the file in it.")
     if {"format", "shape", "data"} <= set(arrays):
-        return _array(_whole(name, "NumPy", lambda: _sparse(data, name)), name)
+        # Of a member no more is unpacked than its size says.
+        require_table(f"The sparse matrix in {name}", sum(sizes.values()), MORE)
+        return _array(_whole(name, "NumPy", lambda: _sparse(file, name)), name)
     chosen = next((array for array in ("X", "data") if array in arrays), arrays[0] if len(arrays) == 1 else None)
     if chosen is None:
         shown = ", ".join(arrays[:5]) + (", ..." if len(arrays) > 5 else "")
         raise HicorexError(f"{name} holds the arrays {shown}; call the table X, or save it alone.")
 
-    def member() -> Any:
-        try:
-            return _load(data, name)[chosen]
-        except ValueError as error:
-            if "allow_pickle" in str(error):
-                raise HicorexError(f"{name} holds Python objects; save an array of numbers or text instead.") from None
-            raise
+    def member() -> np.ndarray:
+        with archive.open(f"{chosen}.npy") as packed:
+            return _load(packed, name)
 
     return _array(_whole(name, "NumPy", member), name)
 
 
-def _sparse(data: pa.Buffer, name: str) -> Any:
+def _sparse(file: pa.NativeFile, name: str) -> Any:
     """A sparse matrix in the smallest type that holds its values, as an array if too many are not 0."""
     from scipy.sparse import csc_array, load_npz
 
-    matrix = load_npz(pa.BufferReader(data))
+    file.seek(0)
+    matrix = load_npz(file)
     if hasattr(matrix, "check_format"):
         matrix.check_format()  # an index beyond the table would end the process
     matrix = csc_array(matrix)
@@ -201,6 +184,7 @@ def _sparse(data: pa.Buffer, name: str) -> Any:
 def dense(matrix: Any, name: str) -> np.ndarray:
     """A sparse matrix as an array, if there is room for it."""
     need = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize
+    require_table(f"The sparse matrix in {name}, as a table,", need, "keep fewer columns or rows of it")
     free = free_memory()
     if free is not None and need > free:
         raise HicorexError(
