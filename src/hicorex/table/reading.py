@@ -91,7 +91,7 @@ class Table:
     words: dict[str, list[str]] = field(default_factory=dict)
 
 
-def read_table(source: str | Path | BinaryIO | Source, reading: Reading = Reading()) -> Table:  # noqa: B008
+def read_table(source: str | Path | BinaryIO | Source, reading: Reading = Reading()) -> Table:
     """Read a file, decide on its columns and keep those that a model can learn from."""
     with named_errors(source):
         return decide(_read(source, reading), reading, _name(source))
