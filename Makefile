@@ -33,6 +33,13 @@ lock: $(UV)
 	$(LOCK) $(EXTRAS) --output-file requirements/test.txt
 	$(LOCK) --constraints requirements/test.txt --output-file requirements/run.txt
 
+# A new environment, the folder $(1), of the versions that the options $(2) choose.
+define UNLOCKED
+	$(UV) venv --quiet --clear --python $(PYTHON) $(1)
+	$(UV) pip install --quiet --python $(1) --only-binary :all: --requirement pyproject.toml --group build $(2)
+	$(UV) pip install --quiet --python $(1) --no-deps --no-build-isolation --editable .
+endef
+
 demo: $(RUN)
 	$(BIN)/hicorex demo
 
@@ -43,11 +50,22 @@ browser:
 	apt-get -qq update && apt-get -qq install --no-install-recommends chromium fonts-dejavu-core > /dev/null; } || \
 	echo "There is no Chromium here, and no way to install it: the tests in a browser will be skipped."
 
+LINT = $(1)/bin/ruff check . && $(1)/bin/ruff format --check . && $(1)/bin/mypy
+PYTEST := python -m pytest --numprocesses 2 --dist loadfile
+
 test: $(ALL) browser
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(call LINT,.venv)
+	$(BIN)/$(PYTEST)
+
+# Both ends of what pyproject.toml allows: today's newest versions, and the lowest of all that it names.
+test-newest: $(UV) browser
+	$(call UNLOCKED,.venv-newest,--extra test --extra dev)
+	$(call LINT,.venv-newest)
+	.venv-newest/bin/$(PYTEST)
+
+test-oldest: $(UV) browser
+	$(call UNLOCKED,.venv-oldest,--extra test --resolution lowest-direct)
+	.venv-oldest/bin/$(PYTEST)
 
 # SP500=... : QuantQuote's archive, or monthly returns; DATA=... : the folder of the other data sets.
 DATA ?= $(wildcard ../shared/data)
