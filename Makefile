@@ -1,18 +1,46 @@
 # Each target sets up what it needs: Python 3.11 or later and the package index are enough.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/ready
+RUN := .venv/ready
+ALL := .venv/ready-to-test
+PIP := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: setup browser demo test paper bench clean
+.PHONY: setup lock browser demo test test-newest test-oldest paper bench clean
 
-setup: $(READY)
+setup: $(ALL)
 
-$(READY): pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,bench,dev]"
-	touch $(READY)
+# Exact versions, with hashes: requirements/run.txt is what hicorex needs to run, requirements/test.txt all of it.
+$(RUN): pyproject.toml requirements/run.txt requirements/test.txt
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/$(PIP) --requirement requirements/run.txt
+	$(BIN)/$(PIP) --no-deps --no-build-isolation --editable .
+	touch $@
 
-demo: $(READY)
+$(ALL): $(RUN)
+	$(BIN)/$(PIP) --requirement requirements/test.txt
+	touch $@
+
+# The newest versions that pyproject.toml allows, for every Python and system; then these are the ones that make installs.
+UV := .venv-uv/bin/uv
+$(UV): Makefile
+	$(PYTHON) -m venv --clear .venv-uv
+	.venv-uv/bin/$(PIP) uv==0.13.8
+
+EXTRAS := --extra test --extra bench --extra dev
+LOCK := $(UV) pip compile --quiet --universal --upgrade --generate-hashes --custom-compile-command "make lock" \
+	--group build pyproject.toml
+lock: $(UV)
+	$(LOCK) $(EXTRAS) --output-file requirements/test.txt
+	$(LOCK) --constraints requirements/test.txt --output-file requirements/run.txt
+
+# A new environment, the folder $(1), of the versions that the options $(2) choose.
+define UNLOCKED
+	$(UV) venv --quiet --clear --python $(PYTHON) $(1)
+	$(UV) pip install --quiet --python $(1) --only-binary :all: --requirement pyproject.toml --group build $(2)
+	$(UV) pip install --quiet --python $(1) --no-deps --no-build-isolation --editable .
+endef
+
+demo: $(RUN)
 	$(BIN)/hicorex demo
 
 # The tests of the report use a real browser, installed where that is possible and left out where it is not.
@@ -22,20 +50,31 @@ browser:
 	apt-get -qq update && apt-get -qq install --no-install-recommends chromium fonts-dejavu-core > /dev/null; } || \
 	echo "There is no Chromium here, and no way to install it: the tests in a browser will be skipped."
 
-test: $(READY) browser
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+LINT = $(1)/bin/ruff check . && $(1)/bin/ruff format --check . && $(1)/bin/mypy
+PYTEST := python -m pytest --numprocesses 2 --dist loadfile
+
+test: $(ALL) browser
+	$(call LINT,.venv)
+	$(BIN)/$(PYTEST)
+
+# Both ends of what pyproject.toml allows: today's newest versions, and the lowest of all that it names.
+test-newest: $(UV) browser
+	$(call UNLOCKED,.venv-newest,--extra test --extra dev)
+	$(call LINT,.venv-newest)
+	.venv-newest/bin/$(PYTEST)
+
+test-oldest: $(UV) browser
+	$(call UNLOCKED,.venv-oldest,--extra test --resolution lowest-direct)
+	.venv-oldest/bin/$(PYTEST)
 
 # SP500=... : QuantQuote's archive, or monthly returns; DATA=... : the folder of the other data sets.
 DATA ?= $(wildcard ../shared/data)
 SP500 ?= $(wildcard $(DATA)/sp500)
-paper: $(READY)
+paper: $(ALL)
 	$(BIN)/python paper/run.py $(if $(SP500),--sp500 $(SP500)) $(if $(DATA),--data $(DATA))
 
-bench: $(READY)
+bench: $(ALL)
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-*
