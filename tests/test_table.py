@@ -943,3 +943,13 @@ def test_heavy_tails_are_told():
     assert read(text, kinds={"income": "rank"}).notes == ()
     array = np.column_stack([np.exp(2 * rng.normal(size=30_000)), rng.normal(size=30_000)])
     assert "heavy tails in 'x0':" in read(npy(array)).notes[1]
+
+
+def test_blanks_around_names_do_not_part_a_model_from_its_table(tmp_path):
+    """A data frame keeps them, a text file does not."""
+    table = pa.table({" a": [0, 1] * 10, "b ": [0, 1] * 10, "\u2028": [1, 0] * 10})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", Reading()).names == [" a", "b ", "\u2028"]
+    pacsv.write_csv(table.rename_columns([" a", "b ", "c "]), tmp_path / "t.csv")
+    expected = {"c": "whole number", " a": "whole number"}
+    assert read_new(tmp_path / "t.csv", Reading(), expected).frame.column_names == ["c", " a"]

@@ -18,7 +18,7 @@ import numpy as np
 from safetensors import numpy as safetensors
 
 import hicorex
-from hicorex.exceptions import HicorexError
+from hicorex.exceptions import HicorexError, UnsoundError
 from hicorex.files import whole_file
 
 FORMAT = 1
@@ -119,9 +119,8 @@ def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | 
     if check is not None:
         try:
             check(content)
-        except Exception as error:
-            reason = f" ({error})" if isinstance(error, HicorexError) else ""
-            raise HicorexError(f"{path} does not hold together{reason}; {remedy}.") from error
+        except UnsoundError as error:
+            raise HicorexError(f"{path} does not hold together ({error}); {remedy}.") from error
     return content
 
 

@@ -13,7 +13,7 @@ import hicorex
 from hicorex.archive import read_archive, write_archive
 from hicorex.caution import caution
 from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError
-from hicorex.soundness import is_a, known
+from hicorex.soundness import is_a, known, texts, whole
 
 VERSION = "version of hicorex"
 # What a fit notes, of itself and of its layers.
@@ -156,6 +156,10 @@ def _check_notes(notes: Any) -> None:
         what = is_a(str, key, "an entry").rpartition(".")[2] if key != VERSION else key
         known([what], NOTED)
         is_a(NOTED[what], value, what)
+        if what == "random_state":
+            whole(value, what, 0, 2**128)
+        if what == "parameters":
+            texts(list(value.values()), what)
 
 
 @contextmanager

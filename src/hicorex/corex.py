@@ -34,9 +34,11 @@ from hicorex.layer import (
 )
 from hicorex.layer_checks import going_on
 from hicorex.marginals.base import Questions, most_likely
+from hicorex.model_checks import check_corex
 from hicorex.progress import Progress
 from hicorex.significance import LEVEL, held_out_probabilities, link_probabilities
 from hicorex.sizing import Search, Sizing, choose_size
+from hicorex.soundness import known
 from hicorex.stream import Stream, advance
 from hicorex.structure import RULES
 
@@ -68,6 +70,8 @@ FITTED = (
     "_inner",
     "_stream",
 )
+# Of these, what the table tells whatever is learned from it.
+READ = ("n_features_in_", "feature_names_in_", "_schema")
 
 
 class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
@@ -266,7 +270,9 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         self.tcs_: np.ndarray = used_only(seen.log_z)
         self.tc_ = float(self.tcs_.sum())
         self._assign(chance)
-        self.history_: np.ndarray = np.append(self.history_, log_z.sum())
+        history = np.append(self.history_, log_z.sum())
+        self.histories_: list = [history if np.array_equal(own, self.history_) else own for own in self.histories_]
+        self.history_: np.ndarray = history
         self.n_iter_ = len(self.history_)
         return Rung(seen), data
 
@@ -286,12 +292,13 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             seen = self._learn(data, engine, seed, notes, progress)
             self._conclude(gather(data, [Rung(seen)], engine, name=table.name))
             self._surprisals = marginal_surprisals(data)
-        else:
-            self.__dict__.update(done)
-            seen = view(self._state, self._links, data, engine)
-        if done is None:
-            fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+            fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name) and name not in READ}
             notes.conclude("fitted", fitted, instead_of=("sizes", "run"))
+        else:
+            known(done, FITTED)
+            self.__dict__.update({name: value for name, value in done.items() if name not in READ})
+            check_corex(self)
+            seen = view(self._state, self._links, data, engine)
         return data, seen
 
     def _learn(self, data: Data, engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress) -> View:

@@ -12,12 +12,13 @@ from hicorex.exceptions import UnsoundError
 from hicorex.layer import Best, Run, State
 from hicorex.marginals.base import Block, Questions
 from hicorex.schema import FARTHEST
-from hicorex.soundness import ROUNDING, agree, array_of, is_a, list_of, number, whole, whole_list
+from hicorex.soundness import ROUNDING, agree, array_of, checking, is_a, list_of, number, whole, whole_list
 from hicorex.structure import most_links
 
 MOST_STATES = 100
 
 
+@checking()
 def going_on(notes: Notes, name: str, data: Data, *, n_starts: int, n_factors: int, n_states: int) -> dict[str, Any]:
     """The arguments by which ``fit_layer`` goes on with the run of this name, if one was noted, and notes it."""
     begun, run = notes.recall("run"), None

@@ -12,18 +12,20 @@ from hicorex.layer_checks import check_parameters, check_state, check_sums
 from hicorex.marginals.base import Block, Joint, Questions
 from hicorex.schema import Schema
 from hicorex.sizing import Sizing, Tried
-from hicorex.soundness import ROUNDING, agree, array_of, is_a, known, list_of, number, texts, whole
+from hicorex.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
 from hicorex.stream import Stream
 from hicorex.structure import most_links
 from hicorex.survey import MOST_CATEGORIES
 
 
+@checking()
 def check_corex(model: Any) -> None:
     """Refuse a fitted ``Corex`` that does not hold together."""
     _check_estimator(model, [model])
     _check_layer(model, feeds=False)
 
 
+@checking()
 def check_hierarchy(model: Any) -> None:
     """Refuse a fitted ``HierarchicalCorex`` that does not hold together."""
     layers = is_a(list, model.layers_, "layers_")

@@ -13,7 +13,7 @@ from hicorex.evaluation import View, explain, links_of, view
 from hicorex.information import mean_and_error
 from hicorex.layer import State, fit_layer, harden
 from hicorex.layer_checks import going_on
-from hicorex.soundness import agree, array_of, is_a, whole
+from hicorex.soundness import agree, array_of, checking, is_a, whole
 
 N_FOLDS = 3
 # Rows beyond this many add little to the choice of a size.
@@ -89,6 +89,7 @@ class Search:
         self._check_parts()
         self.tried: dict[int, Tried] = {}
 
+    @checking()
     def _check_parts(self) -> None:
         """Refuse what was noted of sizes if it cannot be of these folds."""
         sizes = [held_out.n_samples for _, held_out in self._folds]

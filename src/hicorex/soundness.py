@@ -3,7 +3,8 @@
 Compiled loops check no index, so whatever comes from a file is checked before it reaches one.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from reprlib import repr as short
 from typing import Any
 
@@ -17,6 +18,17 @@ MOST = 2**62
 LARGEST = 1e100
 # Probabilities may exceed one by rounding.
 ROUNDING = 1e-4
+
+
+@contextmanager
+def checking() -> Iterator[None]:
+    """Whatever goes wrong while something is checked makes it unsound: it lacks an attribute, say."""
+    try:
+        yield
+    except UnsoundError:
+        raise
+    except Exception as error:
+        raise UnsoundError(f"{type(error).__name__}: {str(error)[:200]}") from error
 
 
 def is_a(kind: type, value: Any, what: str) -> Any:

@@ -59,7 +59,7 @@ class _NotUtf8(Exception):
 
 def name_columns(given: list[str]) -> tuple[list[str], list[str]]:
     """Names that are all there and all different, and notes on what was changed for it."""
-    names = [name.strip() or f"column{at + 1}" for at, name in enumerate(given)]
+    names = [name or f"column{at + 1}" for at, name in enumerate(given)]
     if len(set(names)) == len(names):
         return names, []
     taken, seen, notes = set(names), dict.fromkeys(names, 0), []
@@ -164,7 +164,7 @@ def _read_utf8(
     row_names = 0 if header and len(given) > 1 and not given[0].strip() else None
     if row_names == 0:
         given[0] = "row" if "row" not in given else "row names"
-    names, changed = name_columns(given)
+    names, changed = name_columns([name.strip() for name in given])
     ours = header and is_result(names)
     if ours:
         names = list(map(original, names))

@@ -184,6 +184,8 @@ def read_new(
         raw = _read(source, reading, [name for name, what in expected.items() if what == "text"])
         missing = (*raw.markers, *reading.missing)
         order, row_names = find_columns(raw, reading, _name(source), expected, usual_row_names)
+        for at, name in zip(order, expected, strict=True):
+            raw.names[at] = name
         columns = raw.columns
         if not isinstance(columns, pa.Table):
             columns = _changed(columns, examine(columns, raw.names, missing, raw.decimal, set()), _name(source))
@@ -202,6 +204,8 @@ def find_columns(
     """Where the columns that a model knows are, and the names of rows, if there are any."""
     missing = (*raw.markers, *reading.missing)
     chosen = _Names(raw.names)
+    # A text file loses the blanks around names, which those of a data frame may have.
+    chosen.index |= {own: chosen.index[own.strip()] for own in expected if own.strip() in chosen.index} | chosen.index
     lacking = [column for column in expected if column not in chosen.index]
     if lacking:
         others = f" and {len(lacking) - 1} others" if len(lacking) > 1 else ""
