@@ -665,7 +665,7 @@ def test_sparse_matrices(dtype, dense, form):
     assert_array_equal(table.frame.toarray(), plain.frame)
     assert (table.names, table.kinds, table.decisions) == (plain.names, plain.kinds, plain.decisions)
     if dtype is not bool:
-        refused(file.getvalue(), "weights that are missing", missing=("0",), weights="x51")
+        refused(file.getvalue(), "has a missing value in row", missing=("0",), weights="x51")
         options = {"missing": ("2",), "row_names": "x0", "exclude": ("x52",)}
         table, plain = (read(content, **options) for content in (file.getvalue(), npy(wide.astype(dense))))
         assert_array_equal(table.frame, plain.frame)
