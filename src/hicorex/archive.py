@@ -105,13 +105,13 @@ def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | 
     if whole.hexdigest().encode() != found[1]:
         raise HicorexError(damaged)
     try:
-        room = _Room(len(raw))
-        header = _header(raw, room)
+        allowance = _Allowance(len(raw))
+        header = _header(raw, allowance)
         if header["format"] > FORMAT:
             raise HicorexError(f"{path} was written by hicorex {header['version']}, a newer one; update hicorex.")
         if header["kind"] != kind:
             raise HicorexError(f"{path} is a {header['kind']}; a {kind} is needed.")
-        content = _Unpacker(raw, room).unpack(header["content"])
+        content = _Unpacker(raw, allowance).unpack(header["content"])
     except HicorexError:
         raise
     except Exception as error:  # whole, but not as we write it
@@ -124,7 +124,7 @@ def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | 
     return content
 
 
-class _Room:
+class _Allowance:
     """The memory that what a file holds may still take."""
 
     def __init__(self, file_size: int):
@@ -142,13 +142,13 @@ class _Room:
         self.take(_VALUE_BYTES * sum(map(text.count, "[{,:")) + width * len(text))
 
 
-def _header(raw: bytes, room: _Room) -> dict[str, Any]:
+def _header(raw: bytes, allowance: _Allowance) -> dict[str, Any]:
     """What a file says of itself, each entry of its type."""
     # Only what is ours of safetensors' header is read here; it reads the rest itself.
     text = raw[8 : 8 + int.from_bytes(raw[:8], "little")].decode("ascii")
     text, end = json.JSONDecoder().raw_decode(text, len('{"__metadata__":{"hicorex":'))
-    room.take(_ARRAY_BYTES * raw.count(b"{", 8 + end, 8 + int.from_bytes(raw[:8], "little")))
-    room.take_json(text)
+    allowance.take(_ARRAY_BYTES * raw.count(b"{", 8 + end, 8 + int.from_bytes(raw[:8], "little")))
+    allowance.take_json(text)
     header = json.loads(text)
     if header["kind"] not in ("model", "checkpoint") or type(header["format"]) is not int or header["format"] < 1:
         raise ValueError("no such kind or format")
@@ -189,7 +189,9 @@ def _pack_array(array: np.ndarray, place: str, tensors: dict[str, np.ndarray]) -
             kind = "object" if array.dtype.kind == "O" else "str"
             tensors[place] = np.frombuffer(text, np.uint8)
             return {"is": "text", "of": place, "shape": array.shape, "type": kind}
-    if array.dtype.kind in "SU":  # one text that is far longer than the others takes as much room here as in memory
+    if (
+        array.dtype.kind in "SU"
+    ):  # one text that is far longer than the others takes as much room here as in memory
         array = np.array(array, array.dtype.newbyteorder("<"), order="C", copy=None)
         tensors[place] = np.frombuffer(array.tobytes(), np.uint8)
         return {"is": "bytes", "of": place, "shape": array.shape, "type": array.dtype.str}
@@ -207,8 +209,8 @@ class _Unpacker:
     Each array is used once, so that a small file cannot name a large one many times.
     """
 
-    def __init__(self, raw: bytes, room: _Room):
-        self._tensors, self._room = safetensors.load(raw), room
+    def __init__(self, raw: bytes, allowance: _Allowance):
+        self._tensors, self._allowance = safetensors.load(raw), allowance
 
     def unpack(self, packed: Any) -> Any:
         """The value that this stands for, the whole of the file."""
@@ -250,13 +252,13 @@ class _Unpacker:
     def _text(self, place: str, shape: list[int], kind: str) -> np.ndarray:
         """An array of texts, or of these and other plain values."""
         text = self._tensors.pop(place).tobytes().decode()
-        self._room.take_json(text)
+        self._allowance.take_json(text)
         values = json.loads(text)
         plain = (str,) if kind == "str" else (str, int, float, bool, type(None))
         if kind not in ("str", "object") or not all(isinstance(value, plain) for value in values):
             raise ValueError("no texts")
         if kind == "str":
-            self._room.take(4 * len(values) * max(map(len, values), default=0))
+            self._allowance.take(4 * len(values) * max(map(len, values), default=0))
         flat = np.empty(len(values), object)
         flat[:] = values
         return flat.astype(kind).reshape(shape) if values else np.empty(shape, kind)
