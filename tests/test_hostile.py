@@ -47,7 +47,7 @@ def crafted(tmp_path_factory):
     table = table.set_axis(pd.Index([f"{HOSTILE[i % 8]} {i}" for i in range(60)], name=AWAY, dtype=object))
     model = HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(table)
     own = model.bounds_
-    model.stop_reason_ = f"no more than chance {AWAY} {ESCAPES}"
+    model.stop_reason_ = f"no more than chance {AWAY} {ESCAPES} {'y' * 3000}"
     model.bounds_ = replace(
         own,
         upper=None,
@@ -82,6 +82,7 @@ def test_a_crafted_model_stays_on_its_page(visit, crafted_page):
     page = visit(crafted_page)
     page.wait_for_timeout(300)
     assert page.locator("meta[http-equiv=refresh], img:not(.pixels), script:not([id=data])").count() == 1  # ours
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.title().startswith("\"'></td></script><script>alert(1)")
     for where in ("#summary", "#explained", "#made"):
         assert "<meta http-equiv=refresh" in page.locator(where).inner_text()
