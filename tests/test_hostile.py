@@ -22,7 +22,9 @@ from hicorex import HicorexError, HierarchicalCorex
 from hicorex.archive import to_bytes
 from hicorex.datasets import make_latent_tree
 from hicorex.display import LiveProgress, PrintableConsole, show_decisions
+from hicorex.groups import groupings_of
 from hicorex.printing import PrintableStream, json_text, printable, printable_streams
+from hicorex.report import named_samples, write_report
 from hicorex.report.markup import Markup, element, joined, script_data, text
 from hicorex.results import summary
 from hicorex.table.reading import Decision
@@ -70,7 +72,10 @@ def crafted_page(crafted):
     model.bounds_ = replace(model.bounds_, layers=layers)
     model.set_params(structure=AWAY, random_state=IMAGE, verbose=SCRIPT)
     groups = pd.Series([IMAGE, AWAY, ESCAPES, SCRIPT] * 2, pd.Index(HOSTILE, dtype=object), object, SCRIPT)
-    model.report(path.with_name("report.html"), table, groups=groups, title=f"{SCRIPT} {ESCAPES}")
+    decisions = [Decision(name, AWAY, 0.1, f"{IMAGE} {ESCAPES}") for name in HOSTILE]
+    samples = named_samples(table, *model._states_and_log_z(table))
+    groupings = groupings_of(HOSTILE, groups)
+    write_report(path.with_name("report.html"), model, samples, groupings, f"{SCRIPT} {ESCAPES}", decisions)
     path.with_name("small.html").write_text(f"<!doctype html><meta charset=utf-8>{model._repr_html_()}", "utf-8")
     return path.with_name("report.html")
 
@@ -87,6 +92,7 @@ def test_a_crafted_model_stays_on_its_page(visit, crafted_page):
     for where in ("#summary", "#explained", "#made"):
         assert "<meta http-equiv=refresh" in page.locator(where).inner_text()
     assert IMAGE in page.locator("#explained").inner_text()
+    assert page.locator("#columns").inner_text().count(IMAGE) == len(HOSTILE) + 1
     assert "${title}" in page.locator("#factors").inner_text()
     assert "<meta http-equiv" in page.locator("#samples").inner_text()
     assert not UNSAFE.search(page.locator("body").inner_text().replace("\t", " "))
@@ -228,7 +234,7 @@ def test_messages_about_files_leave_the_terminal_alone(clean, tmp_path, monkeypa
 
 def test_a_fit_of_hostile_names_leaves_the_terminal_alone(clean, crafted, tmp_path):
     _, table = crafted
-    odd = "odd\x1b[2J\u202e\nhicorex: all is well"
+    odd = "odd\x1b[2J\u202e\nhicorex: all is well \udcff"  # which is not UTF-8 on the disk
     plain = table.rename(columns=lambda name: name.replace("\ud800", ""))
     plain = plain.set_axis([name.replace("\ud800", "") for name in plain.index]).rename_axis(AWAY)
     plain.to_csv(tmp_path / f"{odd}.csv", encoding="utf-8")

@@ -72,7 +72,7 @@ def _contents(source: str | Path | BinaryIO) -> tuple[pa.Buffer, str]:
         if not path.exists():
             raise HicorexError(f"{name} is not there; check its name and folder.")
         if path.is_file():
-            with pa.memory_map(name) as file:
+            with pa.memory_map(os.fsencode(path)) as file:  # names need not be UTF-8
                 return file.read_buffer(), name
         return pa.py_buffer(path.read_bytes()), name
     except PermissionError:
