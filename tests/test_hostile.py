@@ -108,15 +108,8 @@ def test_a_crafted_model_stays_on_its_page(visit, crafted_page):
 
 
 def test_a_notebook_shows_a_crafted_model_as_text(visit, crafted_page):
-    complaints, page = [], None
-    path = crafted_page.with_name("small.html")
-    browser_page = visit(crafted_page)
-    page = browser_page.context.new_page()
-    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-    page.on("request", lambda request: complaints.append(request.url) if request.url != path.as_uri() else None)
-    page.goto(path.as_uri())
+    page = visit(crafted_page.with_name("small.html"), ours=False)
     page.wait_for_timeout(300)
-    assert complaints == []
     assert page.locator("meta[http-equiv], img").count() == 0
     assert "<img src=http" in page.locator(".hicorex").inner_text()
 
