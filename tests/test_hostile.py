@@ -215,6 +215,19 @@ def test_commands_on_a_crafted_model_leave_the_terminal_alone(clean, crafted, tm
     clean("score", path, odd / "few.csv", code=2)
 
 
+def test_whatever_a_command_prints_is_printable(clean, crafted, monkeypatch):
+    """Also what nobody has thought of: text of another library, and where a fault arose."""
+    monkeypatch.setattr("hicorex.results.summary", lambda model: ESCAPES)
+    clean("describe", crafted[0])
+    monkeypatch.setattr("hicorex.results.summary", _fault)
+    clean("describe", crafted[0], code=1)
+    clean("describe", crafted[0], "--debug", code=1)
+
+
+def _fault(model):
+    raise RuntimeError(ESCAPES)
+
+
 def test_messages_about_files_leave_the_terminal_alone(clean, tmp_path, monkeypatch):
     (tmp_path / "kind.hicorex").write_bytes(to_bytes(ESCAPES.replace("\ud800", ""), {}))
     clean("describe", "kind.hicorex", code=2)
