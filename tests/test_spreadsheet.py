@@ -76,6 +76,8 @@ def test_guarded_text_comes_back():
     for text in FORMULAS:
         assert not runs(guarded(text)), text
         assert original(guarded(text)) == text
+    for long in ("\x1c" * 10_000, "'" * 10_000, ";" * 10_000, "; " * 10_000, ";+1" * 10_000):  # in linear time
+        assert original(guarded(f"{long}a=")) == f"{long}a="
     draw = random.Random(0)
     seen = {}
     for _ in range(5000):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 # What a spreadsheet may pass over before the sign.
-BLANKS = "(?:[^\\S\\t\\r\\n]|[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff])*"
+BLANKS = "(?:(?![\\t\\r\\n])[\\s\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff])*"
 # A number does nothing.
 NUMBER = r"[+-](?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[;\t\r\n]|\Z)"
 FORMULA = f"'*{BLANKS}(?!{NUMBER})[{SIGNS}]"
