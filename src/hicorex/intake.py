@@ -201,8 +201,7 @@ class OnCluster(Intake):
         """What a worker calls for function(columns, weight, rows), and with what for each part."""
         tables = collection.row_parts(self._X, [0, *(rows.stop for rows in all_rows)], self._lengths)
         weights = [None if weight is None else weight[rows] for rows in all_rows]
-        said = getattr(self._X, "dtype", None)  # a data frame has several
-        return partial(_read_there, function, self._sparse, said), tables, weights, all_rows
+        return partial(_read_there, function, self._sparse), tables, weights, all_rows
 
 
 class _FromDask(Source):
@@ -251,7 +250,11 @@ def take_in(X: Any, least_samples: int = 2) -> InMemory | OnDisk | OnCluster:
         if client is not None:
             return OnCluster(X, client, least_samples)
         collection.example(X)  # refuses what is no table
-        return InMemory(X.compute(), least_samples) if collection.is_sparse(X) else OnDisk(_FromDask(X), least_samples)
+        return (
+            InMemory(collection.computed(X), least_samples)
+            if collection.is_sparse(X)
+            else OnDisk(_FromDask(X), least_samples)
+        )
     source = X if isinstance(X, Source) else source_of(X)
     return InMemory(X, least_samples) if source is None else OnDisk(source, least_samples)
 
@@ -273,19 +276,9 @@ def weighted(table: Intake, sample_weight: Any) -> tuple[Intake, np.ndarray | No
     return table if weight.all() else table.take(np.flatnonzero(weight)), own
 
 
-def _read_there(
-    function: Callable, sparse: bool, said: np.dtype | None, table: Any, weight: np.ndarray | None, rows: slice
-) -> Any:
-    """function(columns, weight, rows) of some rows of a Dask array that said its type and whether it is sparse, or of a
-    data frame."""
-    is_sparse = issparse(table)
-    if (is_sparse and not sparse) or (said is not None and (said.kind == "f") != (table.dtype.kind == "f")):
-        like = f"scipy.sparse.csr_array((0, 0), dtype={table.dtype.name!r})" if is_sparse else f"{table.dtype.name!r}"
-        raise HicorexError(
-            f"Chunks of the Dask array are {'sparse, ' if is_sparse else ''}of type {table.dtype.name}, and it says "
-            f"{'sparse, ' if sparse else ''}{said}: tell it so, by {'meta' if is_sparse else 'dtype'}={like}."
-        )
-    columns = Columns(table if is_sparse == sparse else csr_array(table), least_samples=1)
+def _read_there(function: Callable, sparse: bool, table: Any, weight: np.ndarray | None, rows: slice) -> Any:
+    """function(columns, weight, rows) of some rows of a Dask array that said whether it is sparse, or a data frame."""
+    columns = Columns(table if issparse(table) == sparse else csr_array(table), least_samples=1)
     return function(columns, np.ones(table.shape[0]) if weight is None else weight, rows)
 
 

@@ -5,6 +5,7 @@ Dask is imported where it is used, because hicorex works without it.
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -12,6 +13,7 @@ from uuid import uuid4
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from hicorex.engine.declared import check_chunk, check_partition
 from hicorex.exceptions import HicorexError
 
 if TYPE_CHECKING:
@@ -63,14 +65,21 @@ def row_lengths(X: Any, engine: "ClusterEngine | None" = None) -> list[int]:
     # One column tells the length, and is all that many formats then read.
     blocks = X.to_delayed()[:, 0] if _is_array(X) else X.iloc[:, :1].to_delayed()
     lengths = [delayed(_n_rows, pure=False)(block) for block in blocks]
-    return list(compute(*lengths) if engine is None else engine.fetch(lengths))
+    bring = compute if engine is None else (lambda *tasks: engine.fetch(tasks))
+    try:
+        return list(bring(*lengths))
+    except (KeyError, AttributeError, IndexError):  # of a partition without that column, if it is at fault
+        if not _is_array(X):
+            bring(*(delayed(_n_rows, pure=False)(partition) for partition in _partitions(X, None)))
+        raise
 
 
 def stored_cells(X: Any, engine: "ClusterEngine") -> int:
     """The cells that the chunks of a Dask array of sparse ones store, in one round."""
     from dask import delayed
 
-    return sum(engine.fetch([delayed(_n_stored, pure=False)(block) for block in X.to_delayed().ravel()]))
+    blocks = _checked(X, row_lengths(X, engine)).to_delayed().ravel()
+    return sum(engine.fetch([delayed(_n_stored, pure=False)(block) for block in blocks]))
 
 
 def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -> list:
@@ -85,14 +94,12 @@ def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -
     if not 0 <= boundaries[0] <= boundaries[-1] <= sum(lengths):
         raise HicorexError(f"Boundaries {boundaries[0]} to {boundaries[-1]} are not those of {sum(lengths)} rows.")
     if _is_array(X):
-        from dask.array import Array
-
         _require_columns(X)
-        X = Array(X.dask, X.name, (tuple(lengths), X.chunks[1]), meta=X)
+        X = _checked(X, lengths)
         chunks = (tuple(int(b - a) for a, b in pairwise(boundaries)), (X.shape[1],))
         X = X[boundaries[0] : boundaries[-1]].rechunk(chunks, threshold=ONE_STEP, method="tasks")
         return list(X.to_delayed()[:, 0])
-    partitions = X.to_delayed()
+    partitions = _partitions(X, lengths)
     edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
     cut = delayed(_cut, pure=False)
     parts = []
@@ -125,6 +132,38 @@ def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tupl
         )
         for at, like in enumerate(known)
     )
+
+
+def computed(X: Any) -> Any:
+    """All of a Dask array, brought here."""
+    return _checked(X, row_lengths(X)).compute()
+
+
+def _checked(X: Any, lengths: list[int]) -> Any:
+    """A Dask array of chunks of so many rows, each of which is looked at before it is used."""
+    from dask.array import Array
+    from dask.base import tokenize
+    from dask.highlevelgraph import HighLevelGraph
+
+    check = partial(check_chunk, X.dtype, is_sparse(X))
+    name = f"hicorex-checked-{tokenize(X.name, lengths)}"
+    tasks: dict = {
+        (name, i, j): (check, (X.name, i, j), i, j, int(n_rows), int(n_columns))
+        for i, n_rows in enumerate(lengths)
+        for j, n_columns in enumerate(X.chunks[1])
+    }
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[X])
+    return Array(graph, name, (tuple(lengths), X.chunks[1]), meta=X)
+
+
+def _partitions(X: Any, lengths: list[int] | None) -> list:
+    """Dask's Delayed of the partitions of a Dask DataFrame, each of which is looked at before it is used."""
+    from dask import delayed
+
+    check = delayed(partial(check_partition, X._meta), pure=False)
+    return [
+        check(partition, at, None if lengths is None else lengths[at]) for at, partition in enumerate(X.to_delayed())
+    ]
 
 
 def _cut(partitions: list, slices: list[tuple[int, int]]) -> Any:
