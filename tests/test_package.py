@@ -33,6 +33,7 @@ ORDER = [
     "data",
     "batches",
     "frames",
+    "cells",
     "columns",
     "survey",
     "schema",
