@@ -37,6 +37,7 @@ ORDER = [
     "data",
     "batches",
     "frames",
+    "cells",
     "columns",
     "survey",
     "schema",

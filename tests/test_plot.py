@@ -745,3 +745,13 @@ def test_whole_numbers_of_a_column_of_floats_are_written_as_such(mixed):
     texts = [text.get_text() for text in plot.factor(model, 0, X, top=20).texts]
     assert any(text.startswith("1  ") for text in texts)
     assert not any(text.startswith("1.0  ") for text in texts)
+
+
+def test_the_convergence_of_a_stream_goes_on_with_the_start_that_was_kept():
+    X, _ = make_latent_tree(100, 12, 2, random_state=0)
+    model = Corex(2, n_init=3, random_state=0).fit(X)
+    before = plot.convergence(model).lines[-1].get_ydata()
+    after = plot.convergence(model.partial_fit(X).partial_fit(X)).lines
+    assert len(after) == 3
+    assert_array_equal(after[-1].get_ydata()[: before.size], before)
+    assert after[-1].get_ydata().size == before.size + 1

@@ -1,6 +1,7 @@
 """Fits in several threads of one process: each as if alone, and linear algebra as it was before."""
 
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -66,3 +67,21 @@ def test_two_fits_at_once_are_each_as_if_alone(two_threads):
     with ThreadPoolExecutor(2) as pool:
         for _ in range(4):
             assert list(pool.map(fit_with_the_other, (0, 1))) == alone
+
+
+def test_two_that_cross_fit_at_once_leave_warnings_as_they_were():
+    rng = np.random.default_rng(0)
+    model = Corex(1, n_init=1, max_iter=2, n_jobs=1, random_state=0).fit(rng.normal(size=(40, 4)))
+    start = threading.Barrier(2, timeout=60)
+
+    def cross_fit(cv):
+        start.wait()
+        return model.bounds(cv=cv).lower
+
+    alone = [model.bounds(cv=cv).lower for cv in (2, 3)]
+    with warnings.catch_warnings(record=True) as told, ThreadPoolExecutor(2) as pool:
+        warnings.simplefilter("always")
+        for _ in range(6):
+            assert list(pool.map(cross_fit, (2, 3))) == alone
+        assert ("ignore", None, Warning, None, 0) not in warnings.filters
+    assert not [own for own in told if "max_iter" in str(own.message)]

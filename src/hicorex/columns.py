@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.utils import _safe_indexing, check_array
 
+from hicorex.cells import as_double, numbers_or_text
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.frames import keep_values, plain_columns, plain_numbers, split_categories
 from hicorex.marginals import sparse
@@ -35,7 +36,7 @@ class Columns:
             return
         if isinstance(X, np.ma.MaskedArray):
             X = (
-                np.ma.filled(X.astype(float), np.nan)
+                np.ma.filled(as_double(X).astype(float), np.nan)
                 if X.dtype.kind in "fiub"
                 else np.ma.filled(X.astype(object), None)
             )
@@ -56,16 +57,8 @@ class Columns:
             self._array = None
             check_shape(self.shape, least_samples)
         else:
-            array = check_array(
-                X,
-                dtype=None,
-                ensure_all_finite=False,
-                ensure_min_samples=least_samples,
-                ensure_min_features=1,
-                input_name="X",
-            )
-            self._array = array
-            self.shape = array.shape
+            self._array = _checked_array(X, least_samples)
+            self.shape = self._array.shape
 
     @property
     def row_cells(self) -> int:
@@ -96,6 +89,10 @@ class Columns:
 
     def kind(self, i: int) -> str:
         """What "auto" makes of a column: floats are Gaussian, everything else is categorical."""
+        if self._array is None and self.sparse is None and not self._plain[i]:
+            dtype = self._frame[:, int(i)].dtype
+            if dtype in (nw.String, nw.Boolean) or dtype.is_integer():  # also if there is nothing in it
+                return "categorical"
         values, _ = self._coded(i) or self._values(i)
         return "gaussian" if values.dtype.kind == "f" else "categorical"
 
@@ -222,7 +219,10 @@ class Columns:
         return values
 
     def _refuse_infinity(self, i: int) -> None:
-        raise HicorexError(f"Column {self.name(i)} has an infinity in it; make it a number, or NaN for missing.")
+        raise HicorexError(
+            f"Column {self.name(i)} has an infinity in it, or a number beyond 1.8e308; make it a number below, "
+            "or NaN for missing."
+        )
 
     def _coded(self, i: int) -> tuple[np.ndarray, np.ndarray] | None:
         """The values that occur in a column of a categorical type and the code of each sample, -1 where missing.
@@ -238,7 +238,7 @@ class Columns:
         if found is None:
             return None
         values, codes = found
-        values, missing = _checked(values, np.zeros(len(values), bool), self.name(i))
+        values, missing = numbers_or_text(values, np.zeros(len(values), bool), self.name(i))
         if missing.any():
             values, codes = keep_values(values, codes, ~missing)
         return (values if values.size else np.zeros(0)), codes
@@ -270,6 +270,10 @@ class Columns:
                 raise ColumnTypeError(
                     f"Column {self.name(i)} holds dates or times; leave it out or turn it into a number or a category."
                 )
+            if series.dtype in (nw.Int128, nw.UInt128):
+                raise ColumnTypeError(
+                    f"Column {self.name(i)} has type {series.dtype}; make it integers of 64 bits, floats or text."
+                )
             if series.dtype.is_nested():
                 raise ColumnTypeError(
                     f"Column {self.name(i)} holds {series.dtype}; give each value a column of its own."
@@ -283,18 +287,31 @@ class Columns:
                     else nw.new_series("empty", [0.0] * len(series), nw.Float64, backend=series.implementation)
                 )
             values = series.to_numpy()
-        return _checked(values, missing, self.name(i))
+        return numbers_or_text(values, missing, self.name(i))
 
 
-def _checked(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values as numbers or text, and which of them are missing."""
-    if values.dtype.kind == "f":
-        missing = missing | np.isnan(values)
-    if values.dtype.kind in "OT":
-        values, missing = _plain(values.astype(object), missing, name)
-    if values.dtype.kind not in "fiubUS":
-        raise ColumnTypeError(f"Column {name} has type {values.dtype}; make it numbers or text.")
-    return values, missing
+def _checked_array(X: Any, least_samples: int) -> np.ndarray:
+    """An array of two dimensions; of lists that mix numbers and text, one in which each value is what it was."""
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U":
+        X = np.array(X, dtype=object)
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.names:
+        raise ColumnTypeError(
+            f"X is a structured array of the fields {', '.join(dtype.names)}; pass pandas.DataFrame(X), a column each."
+        )
+    if isinstance(dtype, np.dtype) and dtype.kind == "c":
+        raise ColumnTypeError(
+            f"Complex data not supported: X has type {dtype}; give X.real and X.imag columns of their own."
+        )
+    checked = check_array(
+        X,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=least_samples,
+        ensure_min_features=1,
+        input_name="X",
+    )
+    return as_double(checked)
 
 
 def _checked_sparse(X: Any, least_samples: int) -> Any:
@@ -304,7 +321,7 @@ def _checked_sparse(X: Any, least_samples: int) -> Any:
     if X.dtype.kind not in "fiub":
         raise ColumnTypeError(f"X is a sparse table of type {X.dtype}; make it numbers.")
     checked = check_array(
-        X,
+        as_double(X),
         accept_sparse="csc",
         dtype=None,
         ensure_all_finite=False,
@@ -330,34 +347,6 @@ def check_shape(shape: tuple[int, int], least_samples: int) -> None:
             raise HicorexError(
                 f"Found array with {size} {what}(s) (shape={shape}) while a minimum of {least} is required."
             )
-
-
-def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """An object column as numbers or text."""
-    missing = missing | np.fromiter((v is None or is_missing(v) for v in values), bool, len(values))
-    kinds = {type(v) for v in values[~missing]}
-    if all(issubclass(kind, str) for kind in kinds):
-        return np.where(missing, "", values).astype(str), missing
-    if all(issubclass(kind, bool | np.bool_) for kind in kinds):
-        return np.where(missing, False, values).astype(bool), missing
-    if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
-        plain = np.where(missing, 0, values)
-        if max(abs(int(v)) for v in plain) >= 2**63:
-            raise ColumnTypeError(f"Column {name} has integers of more than 64 bits; make them floats or text.")
-        return plain.astype(np.int64), missing
-    if all(issubclass(kind, int | float | np.integer | np.floating) and kind is not bool for kind in kinds):
-        return np.where(missing, np.nan, values).astype(float), missing
-    found = ", ".join(sorted(kind.__name__ for kind in kinds))
-    what = f"mixes types ({found})" if len(kinds) > 1 else f"holds values of type {found}"
-    raise ColumnTypeError(
-        f"Column {name} {what}: an argument must be a string or a number, and of one kind in a column: "
-        "make it all numbers or all text."
-    )
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a single value is a NaN, or the NA of pandas."""
-    return type(value).__name__ == "NAType" or (isinstance(value, float | np.floating) and value != value)
 
 
 def _range(values: np.ndarray) -> tuple[int, int] | None:

@@ -1,6 +1,5 @@
 """What estimators of one layer and of several have in common: scores, bounds, surprise and tests."""
 
-import warnings
 from abc import abstractmethod
 from itertools import zip_longest
 from numbers import Integral
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hicorex.archive import write_archive
 from hicorex.bounds import Bounds, bounds_of
+from hicorex.caution import quietly
 from hicorex.columns import rows_of
 from hicorex.engine import LocalEngine
 from hicorex.engine.collection import is_collection
@@ -291,8 +291,7 @@ class Explainer(TransformerMixin, BaseEstimator):
         for training, held_out in splits(cv, table.shape[0]):
             model = clone(self).set_params(**self._sized())
             own, other = (None, None) if weight is None else (weight[training], weight[held_out])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # this model's own fit has said what there is to say
+            with quietly():  # this model's own fit has said what there is to say
                 model.fit(rows_of(table.head, training), sample_weight=own)
                 parts.append(model._evidence(rows_of(table.head, held_out), self.bounds_.depth, other))
         return bounds_of(parts, cross_fitted=True)

@@ -13,9 +13,8 @@ def plain_columns(native: Any, n_columns: int) -> np.ndarray:
         return np.array([isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in native.dtypes], bool)
     if library == "polars":
         whole = [count == 0 for count in native.null_count().row(0)]
-        return np.array(
-            [d.is_numeric() and not d.is_decimal() and w for d, w in zip(native.dtypes, whole, strict=True)]
-        )
+        known = [d.is_numeric() and not d.is_decimal() and "128" not in str(d) for d in native.dtypes]
+        return np.logical_and(known, whole)
     if library == "pyarrow":
         names = ("int", "uint", "float", "double")
         plain = [str(kind).rstrip("0123456789") in names for kind in native.schema.types]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.columns import is_missing
+from hicorex.cells import is_missing
 from hicorex.exceptions import HicorexError
 
 # So many groups have looks of their own, colours by shapes; smaller ones become one.
@@ -107,7 +107,7 @@ def _refuse_contradictions(path: str, keys: list, texts: list, known: dict) -> N
 
 def _grouping(title: Any, values: Iterable[Any]) -> Grouping:
     """Number the groups, the largest first, equals by name; of very many, the smallest become one."""
-    names = ["" if value is None or is_missing(value) else str(value) for value in values]
+    names = ["" if is_missing(value) else str(value) for value in values]
     counts = Counter(name for name in names if name)
     groups = sorted(counts, key=lambda name: (-counts[name], _natural(name)))
     if len(groups) > MOST_GROUPS:

@@ -393,7 +393,8 @@ def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.r
     rank = _ranks(state, data, slice(None), columns)
     for factor in unused:
         start = factor // state.n_factors
-        information = rank[start * state.n_factors : (start + 1) * state.n_factors].max(axis=0)
+        # Rounding may make nothing a little less than nothing, which would be of endless odds.
+        information = rank[start * state.n_factors : (start + 1) * state.n_factors].max(axis=0).clip(min=0)
         if not information.size:
             break
         odds = np.exp(-information / max(information.mean(), 1e-12))

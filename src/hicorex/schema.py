@@ -23,6 +23,7 @@ BLOCK_COLUMNS = 10000
 SMALL_TABLE_CELLS = 100_000
 # Standard deviations beyond which new values count as this far: their squares must stay finite.
 FARTHEST = 1e15
+HALF_OF_LARGEST = np.finfo(float).max / 2
 
 
 def precision(shape: tuple[int, int]) -> Any:
@@ -213,7 +214,10 @@ class Schema:
         """Map columns of rank marginals to their normal scores, in place."""
         for at, i in enumerate(columns):
             if i in self.ranks:
-                numbers[:, at] = np.interp(numbers[:, at], *self.ranks[i])
+                values, scores = self.ranks[i]
+                # Halved where the difference of two might be infinite.
+                unit = 0.5 if np.abs(values[[0, -1]]).max() > HALF_OF_LARGEST else 1.0
+                numbers[:, at] = np.interp(unit * numbers[:, at], unit * values, scores)
 
     def _categorical(self, part: np.ndarray, whole: bool, dtype: Any, sparse: bool) -> Categorical:
         """A block of coded columns; ``whole`` says that none lacks values."""

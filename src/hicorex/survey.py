@@ -19,7 +19,7 @@ class Scale(NamedTuple):
     """What some rows tell about columns of numbers, (c,) each.
 
     total : the weight of the values that are there
-    size : the largest absolute value
+    size : the largest absolute value, but no less than has a reciprocal
     centre : their mean, in units of size
     square : the sum of squared deviations from it, in units of size^2
     least, most : the smallest and the largest value

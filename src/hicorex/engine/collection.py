@@ -3,7 +3,6 @@
 Dask is imported where it is used, because hicorex works without it.
 """
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -13,6 +12,7 @@ from uuid import uuid4
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from hicorex.caution import quietly
 from hicorex.engine.declared import check_chunk, check_partition
 from hicorex.exceptions import HicorexError
 
@@ -116,8 +116,7 @@ def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tupl
     """The arrays that function(model, rows) gives for each chunk or partition, as arrays of Dask."""
     from dask import array, delayed
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of values that are in no row
+    with quietly():  # about values that are in no row
         known = function(model, example(X))
     call = delayed(function, pure=False, nout=len(known))
     sent = delayed(model, pure=False, traverse=False)

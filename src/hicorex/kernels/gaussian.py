@@ -9,6 +9,8 @@ from hicorex.kernels.structure import LARGEST_RATIO, joint_labels, rows_at_a_tim
 
 # Pairs worked on at a time, so that they stay in the fastest cache.
 CHUNK = 1024
+# Of smaller numbers the reciprocal is infinite.
+SMALLEST = 2.0**-1022
 
 
 @jit
@@ -324,6 +326,8 @@ def scale(numbers, weight, total, size, centre, square, least, most):
             most[i] = max(most[i], x if there else -np.inf)
     unit = np.empty(n)
     for i in range(n):
+        if size[i] > 0:
+            size[i] = max(size[i], SMALLEST)
         unit[i] = 1 / size[i] if size[i] > 0 else 1.0
     for row in range(n_rows):
         for i in range(n):

@@ -42,17 +42,19 @@ def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes"
     """
     own = layer_of(model, layer)
     histories = getattr(own, "histories_", [own.history_])
-    kept = next(at for at, history in enumerate(histories) if np.array_equal(history, own.history_, equal_nan=True))
+    best = own.history_
+    # A stream goes on with the history of the start that was kept.
+    alike = [at for at, one in enumerate(histories) if np.array_equal(one, best[: one.size], equal_nan=True)]
+    kept = max(alike, key=lambda at: histories[at].size)
     others = [history for at, history in enumerate(histories) if at != kept]
     ax = axes_or_new(ax)
     label = "other starts" if len(others) > 1 else "other start"
     for at, history in enumerate(others):
         ax.plot(np.arange(1, history.size + 1), history, color=GREY, linewidth=0.8, label="" if at else label)
-    best = own.history_
     # A single iteration is no line.
     marker = {"marker": "o", "markersize": 4} if best.size == 1 else {}
     ax.plot(np.arange(1, best.size + 1), best, color=PALETTE[0], linewidth=2.2, label="start that was kept", **marker)
-    low, high = _view(histories)
+    low, high = _view([*others, best])
     room = 0.05 * (high - low) or 0.05 * max(abs(high), 1)
     ax.set_ylim(low - room, high + room)
     count_ticks(ax.xaxis)

@@ -43,7 +43,10 @@ class Strip(NamedTuple):
 
 
 class Densities(NamedTuple):
-    """A continuous variable: a grid over its usual range, (g,), and the density of each state, (n_states, g)."""
+    """A continuous variable: a grid over its usual range, (g,), and the density of each state, (n_states, g).
+
+    Densities of huge and tiny numbers are known but for a factor.
+    """
 
     grid: np.ndarray
     heights: np.ndarray
@@ -160,10 +163,14 @@ def _densities(numbers: np.ndarray, states: np.ndarray, n_states: int, weight: n
     known = np.flatnonzero(~np.isnan(numbers))
     if not known.size:
         return Densities(np.linspace(0, 1, GRID), np.zeros((n_states, GRID)))
+    # Huge and tiny numbers are scaled by a power of two, so that their differences and squares are finite.
+    largest = np.abs(numbers[known]).max()
+    power = 0 if largest == 0 or 1e-100 < largest < 1e100 else int(np.frexp(largest)[1])
+    scaled = np.ldexp(numbers, -power)
     # Single values far out would leave no room for the others.
-    low, high = np.quantile(numbers[known], [0.005, 0.995])
-    room = 0.1 * (high - low) or max(1.0, 0.1 * abs(high))
-    least, most = numbers[known].min(), numbers[known].max()
+    low, high = np.quantile(scaled[known], [0.005, 0.995])
+    room = 0.1 * (high - low) or max(0.1 if power else 1.0, 0.1 * abs(high))
+    least, most = scaled[known].min(), scaled[known].max()
     first, last = (max(low - room, least), min(high + room, most)) if least < most else (low - room, high + room)
     grid = np.linspace(first, last, GRID)
     heights = np.zeros((n_states, GRID))
@@ -171,11 +178,13 @@ def _densities(numbers: np.ndarray, states: np.ndarray, n_states: int, weight: n
         own = known[states[known] == state]
         own = own[thinned(own.size, MOST_SAMPLES)] if own.size else own
         share = weight[own] / max(weight[own].sum(), 1e-300)
-        inside = np.clip(numbers[own], grid[0], grid[-1])
+        inside = np.clip(scaled[own], grid[0], grid[-1])
         spread = np.sqrt(share @ (inside - share @ inside) ** 2)
         # Scott's rule, but never so narrow that the grid would miss a peak.
         width = max(spread * own.size**-0.2 if own.size else 0, 2 * (grid[1] - grid[0]))
         heights[state] = np.exp(-(((grid[:, None] - inside) / width) ** 2) / 2) @ share / (width * np.sqrt(2 * np.pi))
+    with np.errstate(over="ignore"):
+        grid = np.nan_to_num(np.ldexp(grid, power))
     return Densities(grid, heights)
 
 

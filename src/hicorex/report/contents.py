@@ -231,7 +231,7 @@ def _by_state(variable: Values, states: np.ndarray, n_states: int) -> list[str]:
     own = [variable.column[states == state] for state in range(n_states)]
     if variable.values is None:
         known = [column[~np.isnan(column)] for column in own]
-        return [f"{short(c.mean(), 3)} \u00b1 {short(c.std(), 2)}" if c.size else "" for c in known]
+        return [_mean_and_spread(column) if column.size else "" for column in known]
     size = len(variable.values)
     counts = [np.bincount(column, minlength=size)[:size] for column in own]
     rarer = int(np.sum(counts, axis=0).argmin()) if size == 2 else None
@@ -240,6 +240,14 @@ def _by_state(variable: Values, states: np.ndarray, n_states: int) -> list[str]:
         value = int(count.argmax()) if rarer is None else rarer
         words.append(f"{variable.values[value]}: {count[value] / count.sum():.0%}" if count.sum() else "")
     return words
+
+
+def _mean_and_spread(column: np.ndarray) -> str:
+    # By a power of two, which is exact, so that sums and squares of huge numbers are finite.
+    _, power = np.frexp(np.abs(column).max())
+    scaled = np.ldexp(column, -power)
+    mean, spread = np.ldexp([scaled.mean(), scaled.std()], power)
+    return f"{short(mean, 3)} \u00b1 {short(spread, 2)}"
 
 
 def _largest(values: np.ndarray, most: int) -> np.ndarray:
