@@ -51,7 +51,7 @@ browser:
 	echo "There is no Chromium here, and no way to install it: the tests in a browser will be skipped."
 
 LINT = $(1)/bin/ruff check . && $(1)/bin/ruff format --check . && $(1)/bin/mypy
-PYTEST := python -m pytest --numprocesses 2 --dist loadfile
+PYTEST := python -m pytest --numprocesses 2 --dist worksteal
 
 test: $(ALL) browser
 	$(call LINT,.venv)
