@@ -189,9 +189,7 @@ def _pack_array(array: np.ndarray, place: str, tensors: dict[str, np.ndarray]) -
             kind = "object" if array.dtype.kind == "O" else "str"
             tensors[place] = np.frombuffer(text, np.uint8)
             return {"is": "text", "of": place, "shape": array.shape, "type": kind}
-    if (
-        array.dtype.kind in "SU"
-    ):  # one text that is far longer than the others takes as much room here as in memory
+    if array.dtype.kind in "SU":  # one text that is far longer than the others takes as much room here as in memory
         array = np.array(array, array.dtype.newbyteorder("<"), order="C", copy=None)
         tensors[place] = np.frombuffer(array.tobytes(), np.uint8)
         return {"is": "bytes", "of": place, "shape": array.shape, "type": array.dtype.str}

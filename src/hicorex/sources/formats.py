@@ -1,5 +1,6 @@
 """Parquet, Feather and Arrow files."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ class File(Part):
 
     def __init__(self, path: str):
         self.name = path
-        with pa.OSFile(path) as file:
+        with pa.OSFile(os.fsencode(path)) as file:
             self.stamp = stamp_of(file.fileno())
             with unchanged(path, self.stamp):
                 self._look(file)
@@ -37,7 +38,7 @@ class File(Part):
 
     def _again(self) -> Any:
         """The same file, opened once more."""
-        file = pa.OSFile(self.name)
+        file = pa.OSFile(os.fsencode(self.name))
         try:
             check_handle(self.name, file.fileno(), self.stamp or ())
         except BaseException:

@@ -53,7 +53,7 @@ def contents(source: str | Path | BinaryIO) -> Iterator[tuple[pa.NativeFile, str
             return
         if not stat.S_ISREG(mode):
             raise HicorexError(f"{name} is {kind_of(name)}; give a file, or - for standard input.")
-        with pa.OSFile(name) as file:
+        with pa.OSFile(os.fsencode(name)) as file:
             stamp = stamp_of(file.fileno())
             with unchanged(name, stamp):
                 yield _unpacked(file, name), name
