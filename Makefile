@@ -13,7 +13,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/hicorex demo
+	$(BIN)/hicorex demo --overwrite
 
 # The tests of the report use a real browser, installed where that is possible and left out where it is not.
 browser:

@@ -50,7 +50,7 @@ def run(tmp_path, monkeypatch, capsys):
     """Give a command in a folder of its own; what comes back has out, err and code."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("warnings.showwarning", None)
-    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
+    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
 
     def give(*words, stdin=b""):
         monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])

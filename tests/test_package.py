@@ -18,9 +18,11 @@ PACKAGE = Path(hicorex.__file__).parent
 # Each module may import from those before it, never from those after.
 ORDER = [
     "exceptions",
+    "drafts",
     "files",
     "sources",
     "archive",
+    "outputs",
     "checkpoint",
     "progress",
     "information",

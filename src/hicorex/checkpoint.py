@@ -1,11 +1,10 @@
 """What a fit has done so far, in a file, so that one that was stopped goes on where it was."""
 
 import os
-import re
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +71,6 @@ class _Saved(Notes):
             raise HicorexError(f"No checkpoint can be written to the folder {self._path.parent}; choose another.")
         if self._path.is_dir():
             raise HicorexError(f"The checkpoint {self._path} is a folder; give the name of a file.")
-        self._remove_drafts()
         self._notes: dict[str, Any] = read_archive(self._path, "checkpoint") if self._path.exists() else {}
         self._saved_at = time.monotonic()
 
@@ -110,14 +108,6 @@ class _Saved(Notes):
         except HicorexError as error:
             warnings.warn(f"{error} The fit goes on without a new checkpoint.", stacklevel=2)
         self._saved_at = time.monotonic()
-
-    def _remove_drafts(self) -> None:
-        """Remove what a process that was killed has left behind."""
-        draft = re.compile(re.escape(f".{self._path.name[:100]}.") + "[0-9a-f]{12}[.]draft")
-        for file in self._path.parent.iterdir():
-            if draft.fullmatch(file.name):
-                with suppress(OSError):
-                    file.unlink()
 
 
 class _Part(Notes):

@@ -2,7 +2,6 @@
 
 import io
 import os
-import signal
 import sys
 import warnings
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Annotated, NoReturn
 import typer
 
 import hicorex
-from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, one_line, tell, terminate
+from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, listen, one_line, say, tell
 from hicorex.cli.fit import fit
 from hicorex.cli.model import describe, report, score, transform
-from hicorex.cli.options import Debug
+from hicorex.cli.options import Debug, Overwrite
 
 app = typer.Typer(
     help="Find the hidden factors that explain why the columns of a table depend on each other.",
@@ -36,6 +35,7 @@ def _about(
 
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("demo-output"),
+    overwrite: Overwrite = False,
     debug: Debug = False,
 ) -> None:
     """Show what hicorex does, on synthetic and real data.
@@ -48,7 +48,7 @@ def demo(
     """
     from hicorex.demo import main as run
 
-    run(out)
+    run(out, overwrite)
 
 
 for command in (fit, transform, score, report, describe, demo):
@@ -57,14 +57,14 @@ for command in (fit, transform, score, report, describe, demo):
 
 def main() -> NoReturn:
     """Run a command; whatever goes wrong is one line on standard error and an exit code."""
-    warnings.showwarning = lambda message, *_, **__: print(f"hicorex: {one_line(message)}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: say(one_line(message))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may have signs that a terminal does not know
             stream.reconfigure(errors="replace")
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):  # by which only a part may be written
         encoding, number = sys.stdout.encoding, sys.stdout.fileno()
         sys.stdout = open(number, "w", encoding=encoding, errors="replace", closefd=False)  # noqa: SIM115
-    signal.signal(signal.SIGTERM, terminate)
+    listen()
     try:
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False) or 0
         if code == INTERRUPTED:
@@ -75,7 +75,7 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except Stopped as stop:
-        print(f"hicorex: {stop}", file=sys.stderr, flush=True)
+        say(str(stop))
         os._exit(Settings.stop_code)  # threads that still work would keep the interpreter from ending
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
