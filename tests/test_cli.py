@@ -513,7 +513,7 @@ def start(folder, *words):
 
 
 def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
-    """Ctrl-C, a cluster's SIGTERM and a terminal that is closed at some moments of a fit, which then goes on to the same bits."""
+    """Ctrl-C, a cluster's SIGTERM and a closed terminal at some moments of a fit, which goes on to the same bits."""
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(1500, 400)))
     words = ("fit", "x.npy", "--layers", "30", "--structure", "overlap", "--starts", "6", "--checkpoint-every", "0.2")
     rng = np.random.default_rng(0)

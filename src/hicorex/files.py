@@ -27,7 +27,12 @@ from typing import Any, BinaryIO
 from hicorex.drafts import alone_in, clear_drafts, drafted
 from hicorex.exceptions import HicorexError
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# What can be done about an error.
+REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "; free some space there, or choose another place"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT), "; choose another place"),
+    errno.ENAMETOOLONG: "; choose a shorter name",
+}
 # Within a folder: new files that are whole and take their places, and among them the list of old ones that go.
 READY, GOING = ".hicorex-ready", ".going"
 # What drafts within a folder are named after.
@@ -166,26 +171,27 @@ def probe_file(path: Any) -> None:
     """Refuse a file that could not be written, before there is anything to lose."""
     if is_stream(path):
         return
-    path = real_path(path)
-    if not os.path.isdir(path.parent):
-        where = "is a file" if os.path.exists(path.parent) else "is not there; make it first"
-        raise NotWrittenError(f"{path} cannot be written: the folder {path.parent} {where}.")
-    _probe(path, path)
+    real = real_path(path)
+    if not os.path.isdir(real.parent):
+        above = Path(path).parent if not os.path.islink(path) else real.parent
+        where = "is a file; choose another place" if os.path.exists(above) else "is not there; make that folder first"
+        raise NotWrittenError(f"{path} cannot be written: {above} {where}.")
+    _probe(real, path)
 
 
 def probe_folder(path: Any) -> None:
     """Refuse a folder that could not be written, before there is anything to lose."""
-    path = real_path(path)
-    if os.path.isdir(path):
-        _probe(path / RESULTS, path)
+    real = real_path(path)
+    if os.path.isdir(real):
+        _probe(real / RESULTS, path)
         return
-    there = next(folder for folder in (path, *path.parents) if os.path.lexists(folder))
+    there = next(folder for folder in (real, *real.parents) if os.path.lexists(folder))
     if not os.path.isdir(there):
         raise NotWrittenError(f"{path} cannot be written: {there} is a file; choose another place.")
-    _probe(there / path.name, path)
+    _probe(there / real.name, path)
 
 
-def _probe(path: Path, name: Path) -> None:
+def _probe(path: Path, name: Any) -> None:
     """Write a little where a draft would be."""
     with naming(name):
         with suppress(FileNotFoundError):
@@ -252,7 +258,7 @@ def _place(draft: Path, path: Path) -> None:
 
 
 def _not_written(path: Any, error: OSError) -> NotWrittenError:
-    remedy = "; free some space there, or choose another place" if error.errno in FULL else ""
+    remedy = REMEDIES.get(error.errno or 0, "")
     return NotWrittenError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}{remedy}.")
 
 

@@ -86,14 +86,15 @@ def allow_file(path: Any, kind: str, overwrite: bool, inputs: Mapping[str, Any])
     for what, given in inputs.items():
         _refuse_within(path, real, what, given)
         if _is_same(real, given) or _is_same(real, os.path.join(given, "model.hicorex")):
-            raise HicorexError(f"--out {path} is {what} itself; choose another name.")
+            raise HicorexError(f"--out {path} is {what} ({_called(given)}); choose another name.")
     if not os.path.exists(real):
         return
     if not overwrite:
         raise HicorexError(f"{path} is there already; choose another name, or add --overwrite to replace it.")
     if not is_written(real, kind):
         what = {"report": "report", "example": "table of the demo"}.get(kind, f"table of {kind}")
-        raise HicorexError(f"{path} is not a {what} that hicorex has written; choose another name, or move it away.")
+        other = "folder" if kind == "example" else "name"
+        raise HicorexError(f"{path} is not a {what} that hicorex has written; choose another {other}, or move it away.")
 
 
 def allow_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
@@ -109,7 +110,7 @@ def allow_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
         _refuse_within(path, real, what, given)
         above = [Path(given), *real_path(given).parents] if given != "-" else []
         if any(_is_same(real, own) for own in above) or any(_is_same(real / name, given) for name in held):
-            raise HicorexError(f"--out {path}: {what} is in that folder; choose another folder.")
+            raise HicorexError(f"--out {path}: {what} ({_called(given)}) is in that folder; choose another folder.")
     _check_held(Path(path))
     if held and not overwrite:
         raise HicorexError(
@@ -154,7 +155,11 @@ def _check_held(path: Path) -> None:
 def _refuse_within(path: Any, real: Path, what: str, given: Any) -> None:
     """Refuse an output among the files of a table."""
     if what == "DATA" and os.path.isdir(given) and any(_is_same(folder, given) for folder in real.parents):
-        raise HicorexError(f"--out {path} is in the folder {what}, all of which is read; choose a place outside.")
+        raise HicorexError(f"--out {path} is in {what} ({given}), a folder that is read whole; choose a place outside.")
+
+
+def _called(given: Any) -> Any:
+    return "standard input" if given == "-" else given
 
 
 def _is_same(path: Any, given: Any) -> bool:
