@@ -21,6 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import hicorex
 from hicorex import cli
+from hicorex.cli import ending
 from hicorex.folder import NAMES
 
 WINE = load_wine(as_frame=True).data
@@ -540,6 +541,20 @@ def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
         assert ("Going on from r.checkpoint." in told) == (out == "r")
     assert (tmp_path / "r" / "model.hicorex").read_bytes() == (tmp_path / "whole" / "model.hicorex").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["r", "whole", "x.npy"]
+
+
+def test_what_takes_long_after_a_stop_is_told(run, capsys, monkeypatch):
+    monkeypatch.setattr(ending, "PATIENCE", 0.01)
+    monkeypatch.setattr(ending.Settings, "stop_code", 0)
+    run("--version")  # which listens to signals
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGHUP)
+    assert ending.Settings.stop_code == 129
+    time.sleep(0.2)
+    assert capsys.readouterr().err == "hicorex: stopped; ending, a moment ...\n"
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    run("--version")
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as nohup wants it
 
 
 def test_closed_pipe_is_no_error(wine, tmp_path):

@@ -300,12 +300,14 @@ def test_mount_points_are_filled(tmp_path):
     """Also where nothing can be put beside them, as with a disk that somebody has plugged in."""
     code = """
         from pathlib import Path
+        from hicorex.cli.fit import _beside
         from hicorex.files import probe_folder, whole_folder
         for text in ("old", "new"):
             probe_folder("outer/disk")
             with whole_folder("outer/disk", {"a"}) as draft:
                 (draft / "a").write_text(text)
         print(sorted(file.name for file in Path("outer/disk").iterdir()), Path("outer/disk/a").read_text())
+        print(_beside(Path("outer/disk")), _beside(Path("other")))
     """
     (tmp_path / "do.py").write_text("\n".join(line[8:] for line in code.splitlines()))
     (tmp_path / "outer").mkdir()
@@ -318,7 +320,7 @@ def test_mount_points_are_filled(tmp_path):
         pytest.skip("nothing can be mounted here")
     if done.returncode == 99 or "unshare" in done.stderr:
         pytest.skip("nothing can be mounted here")
-    assert (done.stdout, done.stderr) == ("['a'] new\n", "")
+    assert (done.stdout, done.stderr) == ("['a'] new\nouter/disk/.checkpoint other.checkpoint\n", "")
 
 
 def test_a_full_disk_is_told_before_anything_is_done(tmp_path):

@@ -4,6 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
@@ -68,7 +69,8 @@ class LiveProgress(Progress):
 
     def __exit__(self, *error: Any) -> None:
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):  # of a terminal that was closed
+                self._live.stop()
 
     def layer(self, number: int) -> None:
         """Begin to count anew."""

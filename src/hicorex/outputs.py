@@ -103,9 +103,9 @@ def allow_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
     As ``allow_file``, for a folder of results.
     """
     real = real_path(path)
-    if os.path.lexists(real) and not real.is_dir():
+    if os.path.lexists(real) and not os.path.isdir(real):
         raise HicorexError(f"{path} is a file; give the name of a folder.")
-    held = held_in(real) if real.is_dir() else []
+    held = held_in(real) if os.path.isdir(real) else []
     for what, given in inputs.items():
         _refuse_within(path, real, what, given)
         above = [Path(given), *real_path(given).parents] if given != "-" else []
@@ -143,7 +143,7 @@ def _titles(path: Path) -> bytes:
 
 def _check_held(path: Path) -> None:
     """Refuse a folder that holds what hicorex has not written."""
-    for name in held_in(path) if path.is_dir() else ():
+    for name in held_in(path) if os.path.isdir(path) else ():
         if name not in RESULTS:
             raise HicorexError(f"{path} holds {name}, which is not a result; choose another folder, or move it away.")
         if not is_written(path / name, RESULTS[name]):
