@@ -1,8 +1,11 @@
 """No output costs a user anything: what is refused before any work, and what is replaced."""
 
 import os
+import re
 import shutil
+import signal
 import stat
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import pandas as pd
 import pytest
 
 import hicorex
+from hicorex.files import claimed_folder
 from hicorex.folder import write_folder
 from hicorex.hierarchy import HierarchicalCorex
 from hicorex.outputs import BEGINNINGS, RESULTS, is_written
@@ -384,6 +388,30 @@ def test_a_fit_completes_what_one_that_was_killed_has_left(here, run):
         "hicorex: r is not empty; choose another folder, or add --overwrite to replace the results in it.",
     ]
     assert sorted(os.listdir("r")) == sorted({*RESULTS} - {"samples.csv", "samples.parquet"})
+
+
+@pytest.mark.parametrize("out", ["r", "new"])
+def test_two_fits_do_not_write_to_one_folder_at_once(out, here, run):
+    """The second is told before it has begun; the first may be killed."""
+    ready = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with claimed_folder(out):
+            os.write(ready[1], b".")
+            time.sleep(600)
+    os.read(ready[0], 1)
+    found = {file: about[:3] for file, about in seen(here).items()}
+    words = ("fit", "t.csv", *QUICK[:-1], "-o", out, OVER)
+    done = run(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(f"hicorex: Another run is writing to {out}; wait for it, or choose another folder.\n")
+    assert {file: about[:3] for file, about in seen(here).items()} == found
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    done = run(*words)
+    assert done.code == 0
+    assert re.search(r"hicorex: Removed .*\.draft, which a run that was killed has left\.\n", done.err)
+    assert not [file for file in seen(here) if "draft" in file]
 
 
 def test_results_of_others_are_not_completed_over_own_files(here, run):

@@ -22,15 +22,19 @@ except ImportError:  # pragma: no cover - Windows
 
 # So many characters of a name are in that of its draft: a name may have 255 bytes, and a character four of them.
 LONGEST = 50
+# Those of this process.
+_OWN: set[Path] = set()
 
 
 @contextmanager
 def drafted(path: Path, folder: bool = False) -> Iterator[Path]:
     """A new draft of a file or folder, which is there and empty; what has not been renamed in the end is removed."""
     draft, handle = _made(path, folder)
+    _OWN.add(draft)
     try:
         yield draft
     finally:
+        _OWN.discard(draft)
         if folder:
             shutil.rmtree(draft, ignore_errors=True)
         else:
@@ -40,20 +44,15 @@ def drafted(path: Path, folder: bool = False) -> Iterator[Path]:
             os.close(handle)
 
 
-def clear_drafts(path: Path) -> None:
-    """Remove what processes that were killed have left of this file or folder, and say so."""
+def clear_drafts(path: Path) -> list[Path]:
+    """Remove what processes that were killed have left of this file or folder, and say so; gives what others write."""
     pattern = re.compile(re.escape(f".{path.name[:LONGEST]}.") + "[0-9a-f]{12}[.]draft")
-    try:
-        found = [path.parent / name for name in os.listdir(path.parent) if pattern.fullmatch(name)]
-    except OSError:
-        return
-    for draft in found:
-        with suppress(OSError):  # gone by now, or of somebody else
-            handle = os.open(draft, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
-            try:
-                _clear(draft, _locked(handle, wait=False))
-            finally:
-                os.close(handle)
+    in_use = []
+    with suppress(OSError):
+        for draft in [path.parent / name for name in os.listdir(path.parent) if pattern.fullmatch(name)]:
+            if draft not in _OWN and _is_in_use(draft):
+                in_use.append(draft)
+    return in_use
 
 
 @contextmanager
@@ -70,12 +69,21 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _clear(draft: Path, locked: bool | None) -> None:
-    if locked is None:
-        warnings.warn(f"{draft} is of another run; if none is writing there, delete it.", stacklevel=4)
-    elif locked:
-        shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
-        warnings.warn(f"Removed {draft}, which a run that was killed has left.", stacklevel=4)
+def _is_in_use(draft: Path) -> bool:
+    """Whether somebody is writing a draft; one that nobody writes is removed."""
+    with suppress(OSError):  # gone by now, or of somebody else
+        handle = os.open(draft, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            locked = _locked(handle, wait=False)
+            if locked is None:
+                warnings.warn(f"{draft} is of another run; if none is writing there, delete it.", stacklevel=4)
+            elif locked:
+                shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
+                warnings.warn(f"Removed {draft}, which a run that was killed has left.", stacklevel=4)
+            return locked is False
+        finally:
+            os.close(handle)
+    return False
 
 
 def _made(path: Path, folder: bool) -> tuple[Path, int | None]:

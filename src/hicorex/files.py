@@ -181,14 +181,34 @@ def probe_file(path: Any) -> None:
 
 def probe_folder(path: Any) -> None:
     """Refuse a folder that could not be written, before there is anything to lose."""
+    _probe(_beside(path), path)
+
+
+@contextmanager
+def claimed_folder(path: Any) -> Iterator[None]:
+    """Keep other processes that claim it too from a folder that is going to be written.
+
+    A draft stands for the claim; of two at once the later one is refused.
+    """
+    place = _beside(path)
+    with naming(path), drafted(place) as own:
+        since = own.stat().st_mtime_ns, own.name
+        for other in clear_drafts(place):
+            with suppress(FileNotFoundError):  # it has ended
+                if (other.stat().st_mtime_ns, other.name) < since:
+                    raise HicorexError(f"Another run is writing to {path}; wait for it, or choose another folder.")
+        yield
+
+
+def _beside(path: Any) -> Path:
+    """The name by which drafts of a folder are called: within it if it is there, otherwise where it can be made."""
     real = real_path(path)
     if os.path.isdir(real):
-        _probe(real / RESULTS, path)
-        return
+        return real / RESULTS
     there = next(folder for folder in (real, *real.parents) if os.path.lexists(folder))
     if not os.path.isdir(there):
         raise NotWrittenError(f"{path} cannot be written: {there} is a file; choose another place.")
-    _probe(there / real.name, path)
+    return there / real.name
 
 
 def _probe(path: Path, name: Any) -> None:

@@ -79,7 +79,7 @@ def fit(
 
     $ hicorex fit wine.csv --layers 3,1 --states 3 --out wine-results
     """
-    from hicorex.files import NotWrittenError, real_path
+    from hicorex.files import NotWrittenError, claimed_folder, real_path
     from hicorex.folder import write_folder
     from hicorex.groups import groupings_of
     from hicorex.large import open_data, sparing, workers
@@ -138,6 +138,7 @@ def fit(
     path.parent.mkdir(parents=True, exist_ok=True)
     keep = ExitStack()
     try:
+        keep.enter_context(claimed_folder(out))
         samples = table.frame
         if in_parts:
             model.set_params(n_jobs=keep.enter_context(sparing(samples, limit, threads, out.resolve())))
