@@ -89,7 +89,9 @@ def test_what_replaces_a_file_is_as_private(tmp_path):
         path.chmod(mode)
         with whole_file(path) as file:
             file.write(b"new")
+            assert {stat.S_IMODE(own.stat().st_mode) for own in tmp_path.iterdir()} == {mode}
         assert stat.S_IMODE(path.stat().st_mode) == mode
+        path.unlink()
 
 
 def test_folder_for_a_file_is_refused(tmp_path):

@@ -36,7 +36,7 @@ REMEDIES = {
 # Within a folder: new files that are whole and take their places, and among them the list of old ones that go.
 READY, GOING = ".hicorex-ready", ".going"
 # What drafts within a folder are named after.
-RESULTS = "results"
+WITHIN = "results"
 
 
 class NotWrittenError(HicorexError):
@@ -86,11 +86,12 @@ def whole_file(path: Any, allow: Callable[[], None] | None = None) -> Iterator[B
     clear_drafts(path)
     with naming(path), drafted(path) as draft:
         with new_file(draft, "wb", path) as file:
+            _take_rights(draft, path)
             yield file
             file.flush()
             os.fsync(file.fileno())
         _ask(allow)
-        _place(draft, path)
+        os.replace(draft, path)
         _sync_folder(path.parent)
 
 
@@ -105,8 +106,10 @@ def whole_folder(path: Any, replace: Collection[str] = (), allow: Callable[[], N
     made = [folder for folder in path.parents if not folder.exists()]
     within = os.path.isdir(path)
     try:
-        clear_drafts(path / RESULTS if within else path)
-        with drafted(path / RESULTS if within else path, folder=True) as draft:
+        clear_drafts(path / WITHIN if within else path)
+        with drafted(path / WITHIN if within else path, folder=True) as draft:
+            if within:  # what it replaces may be private
+                draft.chmod(stat.S_IMODE(draft.stat().st_mode) & ~0o077)
             yield draft
             for file in draft.iterdir():
                 with naming(path / file.name), open(file, "rb") as written:
@@ -132,13 +135,13 @@ def whole_folder(path: Any, replace: Collection[str] = (), allow: Callable[[], N
 def finish(path: Any) -> None:
     """Complete what a run that was killed has left undone in a folder, and say so."""
     path = Path(path)
-    if (path / READY).is_dir():
-        with naming(path), alone_in(path):
+    if not (path / READY).is_dir():
+        return
+    with naming(path), alone_in(path):
+        if (path / READY).is_dir():  # otherwise the run was not killed, and has ended
             _finish(path)
-        warnings.warn(
-            f"A run was killed while it put its results into {path}; they are complete now.",
-            stacklevel=2,
-        )
+            told = f"A run was killed while it put its results into {path}; they are complete now."
+            warnings.warn(told, stacklevel=2)
 
 
 def held_in(folder: Path) -> list[str]:
@@ -181,7 +184,7 @@ def probe_file(path: Any) -> None:
 
 def probe_folder(path: Any) -> None:
     """Refuse a folder that could not be written, before there is anything to lose."""
-    _probe(_beside(path), path)
+    _probe(_drafts_of(path), path)
 
 
 @contextmanager
@@ -190,7 +193,7 @@ def claimed_folder(path: Any) -> Iterator[None]:
 
     A draft stands for the claim; of two at once the later one is refused.
     """
-    place = _beside(path)
+    place = _drafts_of(path)
     with naming(path), drafted(place) as own:
         since = own.stat().st_mtime_ns, own.name
         for other in clear_drafts(place):
@@ -200,11 +203,11 @@ def claimed_folder(path: Any) -> Iterator[None]:
         yield
 
 
-def _beside(path: Any) -> Path:
+def _drafts_of(path: Any) -> Path:
     """The name by which drafts of a folder are called: within it if it is there, otherwise where it can be made."""
     real = real_path(path)
     if os.path.isdir(real):
-        return real / RESULTS
+        return real / WITHIN
     there = next(folder for folder in (real, *real.parents) if os.path.lexists(folder))
     if not os.path.isdir(there):
         raise NotWrittenError(f"{path} cannot be written: {there} is a file; choose another place.")
@@ -262,19 +265,19 @@ def _finish(path: Path) -> None:
                 (path / name).unlink(missing_ok=True)
         for file in sorted(ready.iterdir(), key=lambda file: (file.suffix == ".hicorex", file.name)):
             if file.name != GOING:
-                _place(file, path / file.name)
+                _take_rights(file, path / file.name)
+                os.replace(file, path / file.name)
         _sync_folder(path)
         (ready / GOING).unlink()
     ready.rmdir()
 
 
-def _place(draft: Path, path: Path) -> None:
-    """Give a file its name, and the mode and owner of the file that it replaces."""
+def _take_rights(draft: Path, path: Path) -> None:
+    """Give a draft the mode and owner of the file that it is going to replace."""
     with suppress(OSError, AttributeError):
         old = path.stat()
         os.chmod(draft, stat.S_IMODE(old.st_mode))
         os.chown(draft, old.st_uid, old.st_gid)
-    os.replace(draft, path)
 
 
 def _not_written(path: Any, error: OSError) -> NotWrittenError:
