@@ -72,7 +72,10 @@ def no_leaked_threads():
     """Whatever a test starts has ended when it is over."""
     before = set(threading.enumerate())
     yield
-    assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("ThreadPoolExecutor")]
+    left = [t for t in set(threading.enumerate()) - before if t.name.startswith("ThreadPoolExecutor")]
+    for thread in left:  # those of a fit that was interrupted end by themselves, on a busy machine a little later
+        thread.join(5)
+    assert not [thread for thread in left if thread.is_alive()]
 
 
 def mixed_table(rng, n_samples=60, missing=0.0):

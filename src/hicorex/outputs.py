@@ -108,7 +108,7 @@ def allow_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
     held = held_in(real) if os.path.isdir(real) else []
     for what, given in inputs.items():
         _refuse_within(path, real, what, given)
-        above = [Path(given), *real_path(given).parents] if given != "-" else []
+        above = [Path(given), *Path(os.path.realpath(given)).parents] if given != "-" else []
         if any(_is_same(real, own) for own in above) or any(_is_same(real / name, given) for name in held):
             raise HicorexError(f"--out {path}: {what} ({_called(given)}) is in that folder; choose another folder.")
     _check_held(Path(path))
