@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import textwrap
 import warnings
 
 import pytest
@@ -298,6 +299,19 @@ def test_disks_are_no_files(tmp_path):
         pass
 
 
+def with_disks(folder, mounts, code):
+    """What a program says that has file systems of its own below a folder."""
+    (folder / "do.py").write_text(textwrap.dedent(code))
+    script = f"{mounts} && {sys.executable} -c pass || exit 99; {sys.executable} do.py"
+    try:
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=folder, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("nothing can be mounted here")
+    if done.returncode == 99 or done.stderr.startswith("unshare"):
+        pytest.skip("nothing can be mounted here")
+    return done
+
+
 def test_mount_points_are_filled(tmp_path):
     """Also where nothing can be put beside them, as with a disk that somebody has plugged in."""
     code = """
@@ -311,29 +325,15 @@ def test_mount_points_are_filled(tmp_path):
         print(sorted(file.name for file in Path("outer/disk").iterdir()), Path("outer/disk/a").read_text())
         print(_beside(Path("outer/disk")), _beside(Path("other")))
     """
-    (tmp_path / "do.py").write_text("\n".join(line[8:] for line in code.splitlines()))
     (tmp_path / "outer").mkdir()
     mount = "mount -t tmpfs none"
-    script = f"{mount} outer && mkdir outer/disk && {mount} outer/disk && mount -o remount,ro outer || exit 99"
-    words = ["unshare", "-rm", "sh", "-c", f"{script}; {sys.executable} do.py"]
-    try:
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    except FileNotFoundError:
-        pytest.skip("nothing can be mounted here")
-    if done.returncode == 99 or "unshare" in done.stderr:
-        pytest.skip("nothing can be mounted here")
+    mounts = f"{mount} outer && mkdir outer/disk && {mount} outer/disk && mount -o remount,ro outer"
+    done = with_disks(tmp_path, mounts, code)
     assert (done.stdout, done.stderr) == ("['a'] new\nouter/disk/.checkpoint other.checkpoint\n", "")
 
 
 def test_a_full_disk_is_told_before_anything_is_done(tmp_path):
-    code = "from hicorex.files import probe_folder; probe_folder('disk/out')"
     (tmp_path / "disk").mkdir()
-    fill_it = "mount -t tmpfs -o size=64k none disk || exit 99; cat /dev/zero > disk/zeros 2> /dev/null"
-    words = ["unshare", "-rm", "sh", "-c", f'{fill_it}; {sys.executable} -c "{code}"']
-    try:
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    except FileNotFoundError:
-        pytest.skip("nothing can be mounted here")
-    if done.returncode == 99 or "unshare" in done.stderr:
-        pytest.skip("nothing can be mounted here")
+    mounts = "mount -t tmpfs -o size=64k none disk && ! cat /dev/zero > disk/zeros 2> /dev/null"
+    done = with_disks(tmp_path, mounts, "from hicorex.files import probe_folder; probe_folder('disk/out')")
     assert "no space left on device; free some space there, or choose another place" in done.stderr
