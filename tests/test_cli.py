@@ -23,6 +23,7 @@ import hicorex
 from hicorex import cli
 from hicorex.cli import ending
 from hicorex.folder import NAMES
+from hicorex.outputs import is_written
 
 WINE = load_wine(as_frame=True).data
 COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
@@ -378,6 +379,7 @@ def test_demo_shows_truth_bounds_and_structure(demo):
     assert "layers found: 12, 3, 1; there is one factor on top" in printed
     for name in ("example1", "example2", "tree", "breast_cancer"):
         assert sorted(os.listdir(folder / "demo-output" / name)) == sorted(NAMES)
+        assert is_written(folder / "demo-output" / f"{name}.csv", "example")  # so that --overwrite replaces it
     counts = re.findall(r"state \d: +(\d+)", printed)
     malignant, benign = np.array(counts, int).reshape(2, 2)
     assert max(malignant[0] + benign[1], malignant[1] + benign[0]) / 569 > 0.9
