@@ -41,7 +41,7 @@ define UNLOCKED
 endef
 
 demo: $(RUN)
-	$(BIN)/hicorex demo
+	$(BIN)/hicorex demo --overwrite
 
 # The tests of the report use a real browser, installed where that is possible and left out where it is not.
 browser:

@@ -227,6 +227,25 @@ def test_interrupt_with_a_full_disk_is_an_interrupt_still(tmp_path, monkeypatch)
         Corex(4).fit(TREE, checkpoint=tmp_path / "c")
 
 
+def test_a_second_interrupt_ends_the_saving_and_leaves_the_last_checkpoint(tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    model = Corex(4, random_state=0)
+    with pytest.MonkeyPatch.context() as once:
+        once.setattr(layer, "run_pass", stop)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(TREE, checkpoint=tmp_path / "c")
+    before = (tmp_path / "c").read_bytes()
+    monkeypatch.setattr(layer, "run_pass", stop)
+    monkeypatch.setattr("os.fsync", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(TREE, checkpoint=tmp_path / "c")
+    assert (tmp_path / "c").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["c"]
+
+
+@pytest.mark.filterwarnings("ignore:Removed")
 def test_drafts_of_a_killed_process_are_removed_and_no_others(tmp_path):
     for name in (".c[1].0123456789ab.draft", ".c1.0123456789ab.draft", ".c[1].x.0123456789ab.draft"):
         (tmp_path / name).write_text("")

@@ -21,7 +21,9 @@ from sklearn.metrics import adjusted_rand_score
 
 import hicorex
 from hicorex import cli
+from hicorex.cli import ending
 from hicorex.folder import NAMES
+from hicorex.outputs import is_written
 
 WINE = load_wine(as_frame=True).data
 COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
@@ -275,11 +277,7 @@ BAD = {
     "rule": (["fit", "wine.csv", "--structure", "forest"], "--structure"),
     "command": (["fti", "wine.csv"], "fti"),
     "no data": (["fit"], "DATA"),
-    "full folder": (
-        ["fit", "wine.csv", "--out", "folder"],
-        "folder is not empty; choose another folder, or add --over",
-    ),
-    "foreign folder": (["fit", "wine.csv", "--out", "folder", "--overwrite"], "holds diary.txt, which is not a result"),
+    "foreign folder": (["fit", "wine.csv", "--out", "folder"], "holds diary.txt, which is not a result"),
     "file for a folder": (["fit", "wine.csv", "--out", "wine.csv"], "wine.csv is a file"),
     "checkpoint": (["fit", "wine.csv", "--checkpoint", "ragged.csv"], "ragged.csv is not a file of hicorex"),
     "model": (["describe", "wine.csv"], "wine.csv is not a file of hicorex"),
@@ -383,6 +381,7 @@ def test_demo_shows_truth_bounds_and_structure(demo):
     assert "layers found: 12, 3, 1; there is one factor on top" in printed
     for name in ("example1", "example2", "tree", "breast_cancer"):
         assert sorted(os.listdir(folder / "demo-output" / name)) == sorted(NAMES)
+        assert is_written(folder / "demo-output" / f"{name}.csv", "example")  # so that --overwrite replaces it
     counts = re.findall(r"state \d: +(\d+)", printed)
     malignant, benign = np.array(counts, int).reshape(2, 2)
     assert max(malignant[0] + benign[1], malignant[1] + benign[0]) / 569 > 0.9
@@ -491,10 +490,11 @@ def test_a_full_disk_costs_nothing(wine, run, tmp_path):
 
 def test_labels_for_which_there_is_no_room_leave_the_old_ones(wine, run, tmp_path, monkeypatch):
     words = ("transform", "wine-results", "wine.csv")
-    (tmp_path / "l.parquet").write_text("old")
-    done = with_files_of(1500, tmp_path, *words, "--out", "l.parquet")
+    (tmp_path / "wine-results" / "labels.parquet").rename(tmp_path / "l.parquet")
+    old = (tmp_path / "l.parquet").read_bytes()
+    done = with_files_of(1500, tmp_path, *words, "--out", "l.parquet", "--overwrite")
     assert (done.returncode, done.stderr) == (2, f"hicorex: {tmp_path / 'l.parquet'} {FULL}\n")
-    assert (tmp_path / "l.parquet").read_text() == "old"
+    assert (tmp_path / "l.parquet").read_bytes() == old
     assert sorted(os.listdir(tmp_path)) == ["l.parquet", "wine-results", "wine.csv"]
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # then a part that is written seems to be all
     with open(tmp_path / "printed", "wb") as file:
@@ -518,13 +518,13 @@ def start(folder, *words):
 
 
 def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
-    """Ctrl-C and a cluster's SIGTERM at some moments of a fit, which then goes on to the same bits."""
+    """Ctrl-C, a cluster's SIGTERM and a closed terminal at some moments of a fit, which goes on to the same bits."""
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(1500, 400)))
     words = ("fit", "x.npy", "--layers", "30", "--structure", "overlap", "--starts", "6", "--checkpoint-every", "0.2")
     rng = np.random.default_rng(0)
     path = tmp_path / "r.checkpoint"
     waits = []
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         before = path.stat().st_mtime_ns if path.exists() else 0
         fit = start(tmp_path, *words, "--out", "r")
         while fit.poll() is None and (not path.exists() or path.stat().st_mtime_ns == before):
@@ -545,6 +545,20 @@ def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
         assert ("Going on from r.checkpoint." in told) == (out == "r")
     assert (tmp_path / "r" / "model.hicorex").read_bytes() == (tmp_path / "whole" / "model.hicorex").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["r", "whole", "x.npy"]
+
+
+def test_what_takes_long_after_a_stop_is_told(run, capsys, monkeypatch):
+    monkeypatch.setattr(ending, "PATIENCE", 0.01)
+    monkeypatch.setattr(ending.Settings, "stop_code", 0)
+    run("--version")  # which listens to signals
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGHUP)
+    assert ending.Settings.stop_code == 129
+    time.sleep(0.2)
+    assert capsys.readouterr().err == "hicorex: stopped; ending, a moment ...\n"
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    run("--version")
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as nohup wants it
 
 
 def test_closed_pipe_is_no_error(wine, tmp_path):

@@ -12,6 +12,7 @@ import pytest
 from conftest import mixed_table
 from crafted import resealed
 from numpy.testing import assert_allclose, assert_array_equal
+from safetensors import numpy as safetensors
 from safetensors import safe_open
 
 import hicorex
@@ -109,6 +110,19 @@ def test_safetensors_reads_it_too(tmp_path):
     with safe_open(tmp_path / "model", framework="numpy") as file:
         assert json.loads(file.metadata()["hicorex"])["kind"] == "model"
         assert_array_equal(file.get_tensor("alpha_"), model.alpha_.T)  # in their order in memory
+
+
+def test_arrays_of_every_type_and_shape_come_back():
+    held = {f"{own}{size}": np.arange(size).astype(own) for own in "?bBhHiIlLefd" for size in (0, 1, 5)}
+    held |= {"none": np.array(3.0), "turned": np.arange(12.0).reshape(3, 4).T, "big": np.arange(3, dtype=">f4")}
+    held["large"] = np.random.default_rng(0).random(700_001)  # more than is handed on at a time
+    raw = to_bytes("model", held)
+    found = from_bytes(raw, "model", "it")
+    for name, array in held.items():
+        assert_array_equal(found[name], array, strict=name != "big")
+    # To the last byte as safetensors itself would have it.
+    header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
+    assert safetensors.save(safetensors.load(raw), header["__metadata__"]) == raw
 
 
 def test_unfitted_model_is_not_saved(tmp_path):

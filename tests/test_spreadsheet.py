@@ -181,6 +181,6 @@ def test_a_terminal_gets_a_table_as_text_and_a_pipe_as_bytes(monkeypatch):
         stream = io.TextIOWrapper(raw, "utf-8", write_through=True)
         out = SimpleNamespace(write=stream.write, buffer=raw, isatty=lambda own=terminal: own, flush=stream.flush)
         monkeypatch.setattr("sys.stdout", PrintableStream(out))
-        _write([table], "-")
+        _write([table], "-", allow=lambda: None)
         monkeypatch.undo()
         assert raw.getvalue().decode() == f'"row"\n"{expected}"\n"snow \u2603"\n'

@@ -10,7 +10,7 @@ import json
 import math
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,9 @@ _HEAD = re.compile(rb'.{8}\{"__metadata__":\{"hicorex":"\{\\"checksum\\":\\"([0-
 _MOST_EXPANSION, _VALUE_BYTES, _ARRAY_BYTES = 8, 64, 600
 _TEXT_TYPE = re.compile(r"[|<]S[0-9]+|<U[0-9]+")
 _VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
+# The types that files hold, and how many bytes are handed on at a time.
+_TYPES = ("BOOL", "U8", "I8", "I16", "U16", "F16", "I32", "U32", "F32", "F64", "I64", "U64")
+_PART = 2**22
 
 
 class _Stored(NamedTuple):
@@ -61,7 +64,8 @@ def storable(name: str, *fields: str, make: Callable[..., Any] | None = None) ->
 def write_archive(path: Any, kind: str, content: Any) -> None:
     """Write an object to a file, whole or not at all."""
     with whole_file(path) as file:
-        file.writelines(_pieces(kind, content))
+        for piece in _pieces(kind, content):
+            file.write(piece)
 
 
 def read_archive(path: Any, kind: str, check: Callable[[Any], None] | None = None) -> Any:
@@ -80,17 +84,45 @@ def to_bytes(kind: str, content: Any) -> bytes:
     return b"".join(_pieces(kind, content))
 
 
-def _pieces(kind: str, content: Any) -> tuple[Any, ...]:
-    """The bytes of a file in pieces: a large one is not copied again for its checksum."""
+def _pieces(kind: str, content: Any) -> Iterator[Any]:
+    """The bytes of a file in pieces, between which it can be interrupted; arrays are not copied."""
     tensors: dict[str, np.ndarray] = {}
     header = {"checksum": _BLANK.decode(), "kind": kind, "format": FORMAT, "version": hicorex.__version__}
     header["content"] = _pack(content, "", tensors)
-    raw = safetensors.save(tensors, {"hicorex": json.dumps(header, separators=(",", ":"))})
-    found = _HEAD.match(raw)
-    if found is None:  # pragma: no cover - another order of the header's entries in safetensors
-        raise RuntimeError("safetensors does not write metadata first")
-    start, end = found.span(1)
-    return raw[:start], hashlib.sha256(raw).hexdigest().encode(), memoryview(raw)[end:]
+    # As safetensors lays them out: the metadata, then arrays of large types first, which aligns them all.
+    order = sorted(tensors, key=lambda name: (-_TYPES.index(_type_of(tensors[name])), name))
+    entries: dict[str, Any] = {"__metadata__": {"hicorex": json.dumps(header, separators=(",", ":"))}}
+    end = 0
+    for name in order:
+        start, end = end, end + tensors[name].nbytes
+        shape = list(tensors[name].shape)
+        entries[name] = {"dtype": _type_of(tensors[name]), "shape": shape, "data_offsets": [start, end]}
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    head = len(text).to_bytes(8, "little") + text
+    checksum = hashlib.sha256(head)
+    for name in order:
+        for piece in _parts_of(tensors[name]):
+            checksum.update(piece)
+    found = _HEAD.match(head)
+    assert found is not None
+    yield head[: found.start(1)] + checksum.hexdigest().encode() + head[found.end(1) :]
+    for name in order:
+        yield from _parts_of(tensors[name])
+
+
+def _type_of(array: np.ndarray) -> str:
+    """What safetensors calls the type of an array."""
+    if array.dtype.kind == "b":
+        return "BOOL"
+    return f"{array.dtype.kind.upper()}{8 * array.dtype.itemsize}"
+
+
+def _parts_of(array: np.ndarray) -> Iterator[memoryview]:
+    """The bytes of an array, some at a time."""
+    raw = array.reshape(-1).view(np.uint8).data
+    for start in range(0, len(raw), _PART):
+        yield raw[start : start + _PART]
 
 
 def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | None = None) -> Any:

@@ -1,10 +1,9 @@
 """What a fit has done so far, in a file, so that one that was stopped goes on where it was."""
 
 import os
-import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,7 +78,6 @@ class _Saved(Notes):
             raise HicorexError(f"No checkpoint can be written to the folder {self.path.parent}; choose another.")
         if self.path.is_dir():
             raise HicorexError(f"The checkpoint {self.path} is a folder; give the name of a file.")
-        self._remove_drafts()
         self._notes: dict[str, Any] = {}
         if self.path.exists():
             self._notes = read_archive(self.path, "checkpoint", _check_notes)
@@ -119,14 +117,6 @@ class _Saved(Notes):
         except HicorexError as error:
             caution(f"{error} The fit goes on without a new checkpoint.")
         self._saved_at = time.monotonic()
-
-    def _remove_drafts(self) -> None:
-        """Remove what a process that was killed has left behind."""
-        draft = re.compile(re.escape(f".{self.path.name[:100]}.") + "[0-9a-f]{12}[.]draft")
-        for file in self.path.parent.iterdir():
-            if draft.fullmatch(file.name):
-                with suppress(OSError):
-                    file.unlink()
 
 
 class _Part(Notes):

@@ -4,7 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from math import isfinite
 from typing import Any
 
@@ -85,7 +85,8 @@ class LiveProgress(Progress):
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._keep.close()
+        with suppress(OSError):  # of a terminal that was closed
+            self._keep.close()
 
     def layer(self, number: int) -> None:
         """Begin to count anew."""

@@ -182,7 +182,8 @@ class Explainer(TransformerMixin, BaseEstimator):
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, whole or not at all; ``hicorex.load`` reads it.
 
-        The file holds no samples, and no code runs when it is read.
+        The file holds no samples, and no code runs when it is read. A file of that name is replaced, a folder is
+        refused.
         """
         check_is_fitted(self)
         write_archive(path, "model", self)
@@ -192,7 +193,8 @@ class Explainer(TransformerMixin, BaseEstimator):
     ) -> None:
         """Write one HTML file that shows what was found, for people to explore, mail and keep.
 
-        It loads nothing from anywhere. Samples are told of in numbers and examples, never as a whole table.
+        It loads nothing from anywhere. Samples are told of in numbers and examples, never as a whole table. A file of
+        that name is replaced, a folder is refused.
 
         Parameters
         ----------

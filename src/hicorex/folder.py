@@ -1,7 +1,8 @@
 """What a fit leaves in a folder: the model, tables, bounds, a graph and a report, whole or not at all."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from hicorex.columns import rows_of
 from hicorex.files import new_file, whole_folder
 from hicorex.graph import graph_of
+from hicorex.outputs import RESULTS, allow_folder
 from hicorex.printing import json_text
 from hicorex.report import TITLE, Samples, named_samples, write_report
 from hicorex.results import (
@@ -29,20 +31,9 @@ if TYPE_CHECKING:
     from hicorex.groups import Grouping
     from hicorex.table import Table
 
-NAMES = (
-    "model.hicorex",
-    "columns.csv",
-    "factors.csv",
-    "structure.csv",
-    "labels.csv",
-    "labels.parquet",
-    "samples.csv",
-    "bounds.json",
-    "graph.graphml",
-    "report.html",
-)
-# What the folder of a table that was read part by part may have beside these.
+# What the folder of a table that was read part by part has beside the others.
 LARGE_NAMES = ("samples.parquet",)
+NAMES = tuple(name for name in RESULTS if name not in LARGE_NAMES)
 # Of so many rows of such a table there are CSV files too; of so many rows and cells the report tells.
 MOST_CSV, REPORTED_ROWS, REPORTED_CELLS = 1_000_000, 100_000, 2**22
 
@@ -51,9 +42,10 @@ def write_folder(
     folder: Any,
     model: "Explainer",
     table: "Table",
-    replace: Collection[str] | None = None,
+    overwrite: bool = False,
     groupings: Sequence["Grouping"] = (),
     title: str = TITLE,
+    inputs: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the model and all results to a folder, whole or not at all.
 
@@ -63,14 +55,16 @@ def write_folder(
     model : Corex or HierarchicalCorex
         Fitted to ``table.frame``.
     table : Table
-    replace : collection of str, default=None
-        The files that may be in the folder and are replaced; None if it must be new or empty.
+    overwrite : bool, default=False
+        Whether results that are in the folder are replaced; otherwise it must be new or empty.
     groupings : sequence of Grouping
         Ways to colour the variables of the report.
     title : str
         What the report is called.
+    inputs : mapping of str to path, default=None
+        What the results are made from, which must not be in the folder: see ``allow_folder``.
     """
-    with whole_folder(folder, replace) as draft:
+    with whole_folder(folder, RESULTS, partial(allow_folder, folder, overwrite, inputs or {})) as draft:
         model.save(draft / "model.hicorex")
         if isinstance(table.frame, Brought):
             _write_large(draft, model, table, groupings, title)

@@ -2,7 +2,6 @@
 
 import io
 import os
-import signal
 import sys
 import traceback
 import warnings
@@ -12,10 +11,10 @@ from typing import Annotated, NoReturn
 import typer
 
 import hicorex
-from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, one_line, say, tell, terminate
+from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, listen, one_line, say, tell
 from hicorex.cli.fit import fit
 from hicorex.cli.model import describe, report, score, transform
-from hicorex.cli.options import Debug
+from hicorex.cli.options import Debug, Overwrite
 from hicorex.printing import printable_streams
 
 app = typer.Typer(
@@ -38,6 +37,7 @@ def _about(
 
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("demo-output"),
+    overwrite: Overwrite = False,
     debug: Debug = False,
 ) -> None:
     """Show what hicorex does, on synthetic and real data.
@@ -50,7 +50,7 @@ def demo(
     """
     from hicorex.demo import main as run
 
-    run(out)
+    run(out, overwrite)
 
 
 for command in (fit, transform, score, report, describe, demo):
@@ -66,7 +66,7 @@ def main() -> NoReturn:
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):  # by which only a part may be written
         encoding, number = sys.stdout.encoding, sys.stdout.fileno()
         sys.stdout = open(number, "w", encoding=encoding, errors="replace", closefd=False)  # noqa: SIM115
-    signal.signal(signal.SIGTERM, terminate)
+    listen()
     with printable_streams():
         code = _run()
     sys.exit(code)

@@ -1,13 +1,18 @@
 """How a run ends: exit codes, and what is said of an error."""
 
+import signal
 import sys
+import threading
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from hicorex.exceptions import HicorexError
 from hicorex.printing import printable
 
-# Exit codes after Ctrl-C and after SIGTERM.
-INTERRUPTED, TERMINATED = 130, 143
+# The exit code after Ctrl-C, by itself and in general after a signal.
+INTERRUPTED, SIGNALLED = 130, 128
+# Seconds after which somebody who has stopped a run is told what it is still at.
+PATIENCE = 0.4
 
 
 class Settings:
@@ -15,15 +20,32 @@ class Settings:
 
     debug = False
     stop_code = INTERRUPTED
+    last_work = "ending"  # what is done after a stop
 
 
 class Stopped(Exception):
     """Somebody has stopped the run; in words, what is left of it."""
 
 
-def terminate(*_: Any) -> NoReturn:
-    """End as Ctrl-C does, with the exit code of SIGTERM."""
-    Settings.stop_code = TERMINATED
+def listen() -> None:
+    """Have Ctrl-C, SIGTERM and SIGHUP, that of a terminal which is closed, stop the run in good order."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup would have it
+            signal.signal(number, _stop)
+
+
+def say(line: Any) -> None:
+    """A line on standard error, if there still is one."""
+    with suppress(OSError, AttributeError, ValueError):
+        print(f"hicorex: {printable(line)}", file=sys.stderr, flush=True)
+
+
+def _stop(number: int, _: Any) -> NoReturn:
+    Settings.stop_code = SIGNALLED + number
+    told = threading.Timer(PATIENCE, lambda: say(f"stopped; {Settings.last_work}, a moment ..."))
+    told.daemon = True
+    told.start()
     raise KeyboardInterrupt
 
 
@@ -41,11 +63,6 @@ def tell(error: Exception) -> int:
         line, code = f"unexpected {type(error).__name__}: {one_line(error)} (--debug shows where; please report it)", 1
     say(line)
     return code
-
-
-def say(line: Any) -> None:
-    """One line on standard error."""
-    print(f"hicorex: {printable(line)}", file=sys.stderr, flush=True)
 
 
 def one_line(text: Any) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hicorex.cli import options
-from hicorex.cli.ending import Stopped
+from hicorex.cli.ending import Settings, Stopped
 from hicorex.exceptions import HicorexError
 from hicorex.printing import json_text, printable
 
@@ -28,7 +28,7 @@ def fit(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the results; by default named after DATA.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the results in that folder.")] = False,
+    overwrite: options.Overwrite = False,
     use: Annotated[
         list[str] | None,
         typer.Option("--use", help="Columns to use, separated by commas; * and ? stand for any characters."),
@@ -79,23 +79,24 @@ def fit(
 
     $ hicorex fit wine.csv --layers 3,1 --states 3 --out wine-results
     """
-    from hicorex.files import NotWrittenError, check_folder
-    from hicorex.folder import LARGE_NAMES, NAMES, write_folder
+    from hicorex.files import NotWrittenError, claimed_folder, real_path
+    from hicorex.folder import write_folder
     from hicorex.groups import groupings_of
     from hicorex.large import keeping_within, open_data, sparing, workers
+    from hicorex.outputs import check_folder
     from hicorex.results import description, summary
     from hicorex.table import Reading, in_words, read_table, stream_table
 
     out = out or Path(f"{options.stem(data)}-hicorex")
     out = out if out.name not in ("", "..") else out.resolve()
-    path = checkpoint or Path(f"{out}.checkpoint")
-    if path.resolve().is_relative_to(out.resolve()):
-        raise HicorexError(f"--checkpoint {path} is in the folder of the results; put it elsewhere.")
-    replaced = (*NAMES, *LARGE_NAMES) if overwrite else None
-    limit = options.memory_size(memory)
-    check_folder(out, replaced)
     if quiet or as_json:
         warnings.simplefilter("ignore")
+    limit = options.memory_size(memory)
+    inputs = options.inputs(data=data, groups=groups)
+    check_folder(out, overwrite, inputs)
+    path = checkpoint or _beside(out)
+    if checkpoint and real_path(path).is_relative_to(real_path(out)):
+        raise HicorexError(f"--checkpoint {path} is in the folder of the results; put it elsewhere.")
     model = _estimator(
         layers,
         states,
@@ -138,9 +139,10 @@ def fit(
     path.parent.mkdir(parents=True, exist_ok=True)
     keep = ExitStack()
     try:
+        keep.enter_context(claimed_folder(out))
         samples = table.frame
         if in_parts:
-            model.set_params(n_jobs=keep.enter_context(sparing(samples, limit, threads, out.resolve().parent)))
+            model.set_params(n_jobs=keep.enter_context(sparing(samples, limit, threads, out.resolve())))
         if dask is not None:
             samples = keep.enter_context(workers(dask, samples))
         _fit(model, samples, table.weight, path, checkpoint_every, show)
@@ -152,7 +154,7 @@ def fit(
             "names": None if hasattr(model, "feature_names_in_") else table.names,
         }
         check()
-        write_folder(out, model, table, replaced, groupings, options.stem(data))
+        write_folder(out, model, table, overwrite, groupings, options.stem(data), inputs)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done
     except KeyboardInterrupt as stop:
         kept = (
@@ -178,6 +180,13 @@ def fit(
         print(printable(f"Results are in {out}{os.sep}; open {out / 'report.html'} in a browser."))
 
 
+def _beside(out: Path) -> Path:
+    """The checkpoint of results: beside their folder, or within where nothing can be put beside."""
+    if out.is_dir() and not os.access(out.resolve().parent, os.W_OK | os.X_OK):
+        return out / ".checkpoint"
+    return Path(f"{out}.checkpoint")
+
+
 def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float, show: bool) -> None:
     """Fit with a checkpoint, and show how far it is."""
     from hicorex.checkpoint import Checkpoint
@@ -186,6 +195,7 @@ def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float
         from hicorex.display import LiveProgress
     if path.is_file() and show:
         print(printable(f"Going on from {path}."), file=sys.stderr)
+    Settings.last_work = f"saving what the fit has done to {path}"
     progress = LiveProgress() if show else None
     model._listener = progress
     try:
@@ -193,6 +203,7 @@ def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float
             model.fit(samples, sample_weight=weight, checkpoint=Checkpoint(path, every))
     finally:
         model._listener = None
+        Settings.last_work = "ending"
 
 
 def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":

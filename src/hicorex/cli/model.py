@@ -1,9 +1,10 @@
 """The commands that use a model: transform, score, report and describe."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,7 @@ def transform(
     out: Annotated[
         str, typer.Option("--out", "-o", help="File for the labels, .csv or .parquet; - for standard output.")
     ] = "-",
+    overwrite: options.Overwrite = False,
     missing: options.Missing = None,
     row_names: options.RowNames = None,
     delimiter: options.Delimiter = None,
@@ -46,14 +48,17 @@ def transform(
     from hicorex.results import labels_of_states, labels_table
     from hicorex.table import Brought
 
-    options.check_ending(out)
+    out = options.output_name(out)
+    allow = _checked(out, "labels", overwrite, options.inputs(data=data, model=model))
     with _new(model, data, threads, memory, out, missing, row_names, delimiter, decimal, encoding, header) as new:
         fitted, table = new
         if isinstance(table.frame, Brought):
             batches = batches_of(fitted, table.frame)
-            _write((labels_of_states(fitted, own.states, own.row_names, table.row_title) for own in batches), out)
+            _write(
+                (labels_of_states(fitted, own.states, own.row_names, table.row_title) for own in batches), out, allow
+            )
         else:
-            _write([labels_table(fitted, table.frame, table.row_names, table.row_title)], out)
+            _write([labels_table(fitted, table.frame, table.row_names, table.row_title)], out, allow)
 
 
 def score(
@@ -67,6 +72,7 @@ def score(
             help="File for the score and the surprise of each row, .csv or .parquet; - for standard output.",
         ),
     ] = None,
+    overwrite: options.Overwrite = False,
     missing: options.Missing = None,
     row_names: options.RowNames = None,
     delimiter: options.Delimiter = None,
@@ -90,17 +96,18 @@ def score(
     from hicorex.results import bounds_dict, samples_of_log_z, samples_table
     from hicorex.table import Brought
 
+    out = out and options.output_name(out)
     if as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
-    options.check_ending(out or "-")
+    allow = _checked(out or "-", "samples", overwrite, options.inputs(data=data, model=model))
     given = model, data, threads, memory, out, missing, row_names, delimiter, decimal, encoding, header
     with _new(*given, whole=out != "-") as new:
         fitted, table = new
         if out is not None and isinstance(table.frame, Brought):
             batches = batches_of(fitted, table.frame)
-            _write((samples_of_log_z(fitted, own.log_z, own.row_names, table.row_title) for own in batches), out)
+            _write((samples_of_log_z(fitted, own.log_z, own.row_names, table.row_title) for own in batches), out, allow)
         elif out is not None:
-            _write([samples_table(fitted, table.frame, table.row_names, table.row_title)], out)
+            _write([samples_table(fitted, table.frame, table.row_names, table.row_title)], out, allow)
         if out != "-":
             bounds = fitted.bounds(table.frame)
             print(json_text(bounds_dict(bounds)) if as_json else bounds)
@@ -112,6 +119,7 @@ def report(
         str | None, typer.Argument(metavar="[DATA]", help="The samples to tell of; none for the model alone.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File for the report.")] = Path("report.html"),
+    overwrite: options.Overwrite = False,
     groups: options.Groups = None,
     title: Annotated[str | None, typer.Option(help="What the page is called; by default after DATA.")] = None,
     missing: options.Missing = None,
@@ -140,6 +148,7 @@ def report(
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise HicorexError(f"--out {out}: the report is an HTML file; give a name in .html.")
+    allow = _checked(str(out), "report", overwrite, options.inputs(data=data, model=model, groups=groups))
     if data is None:
         given = {
             "--missing": missing,
@@ -165,7 +174,7 @@ def report(
             else:
                 states, log_z = fitted._states_and_log_z(table.frame)
                 samples = named_samples(table.frame, states, log_z, table.row_names, table.row_title)
-    write_report(out, fitted, samples, groupings, title or options.stem(data or model))
+    write_report(out, fitted, samples, groupings, title or options.stem(data or model), allow=allow)
     print(printable(f"The report is in {out}; open it in a browser."))
 
 
@@ -239,7 +248,16 @@ def _load(model: str) -> "Explainer":
     return load(model)
 
 
-def _write(tables: Iterable[Any], out: str) -> None:
+def _checked(out: str, kind: str, overwrite: bool, inputs: dict[str, Any]) -> Callable[[], None]:
+    """Refuse what must not or cannot be written; gives what to ask again before it is."""
+    from hicorex.outputs import allow_file, check_file
+
+    if out != "-":
+        check_file(out, kind, overwrite, inputs)
+    return partial(allow_file, out, kind, overwrite, inputs)
+
+
+def _write(tables: Iterable[Any], out: str, allow: Callable[[], None]) -> None:
     """A table in pieces as CSV or Parquet, to a file or standard output; a terminal gets what it can show."""
     from hicorex.files import naming, whole_file
     from hicorex.results import Growing
@@ -248,7 +266,7 @@ def _write(tables: Iterable[Any], out: str) -> None:
         raise HicorexError("Standard output is closed; give --out a file.")
     with (
         naming("Standard output") if out == "-" else nullcontext(),
-        nullcontext(_standard_output()) if out == "-" else whole_file(out) as file,
+        nullcontext(_standard_output()) if out == "-" else whole_file(out, allow) as file,
         Growing(file, out.endswith(".parquet")) as written,
     ):
         for table in tables:

@@ -1,9 +1,10 @@
 """The options of the command line: what they are called, and how what people write is read."""
 
+import os
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,6 +57,9 @@ Threads = Annotated[
 Memory = Annotated[
     str | None,
     typer.Option(help="Most memory to take, such as 2GB: a table for which it is too little is read part by part."),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what hicorex has written there before, and nothing else.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
@@ -118,7 +122,21 @@ def stem(data: str) -> str:
     return name or "data"
 
 
-def check_ending(out: str) -> None:
-    """Refuse names of files that would promise another format."""
-    if out != "-" and Path(out).suffix not in (".csv", ".parquet", ".txt", "") and not Path(out).exists():
+def output_name(out: str) -> str:
+    """Where a table is to go, - for standard output; names that promise another format are refused."""
+    if out in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):  # which may be a file that is to be added to
+        return "-"
+    if out != "-" and Path(out).suffix not in (".csv", ".parquet", ".txt", "") and not _is_special(out):
         raise HicorexError(f"--out {out}: the table is written as CSV or Parquet; give a name in .csv or .parquet.")
+    return out
+
+
+def _is_special(path: str) -> bool:
+    """Whether a path is a pipe, a device or the like, which may be called anything."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def inputs(**given: Any) -> dict[str, Any]:
+    """The files that an output is made from, by what the help calls them."""
+    names = {"data": "DATA", "model": "MODEL", "groups": "the file of --groups"}
+    return {names[what]: path for what, path in given.items() if path is not None}

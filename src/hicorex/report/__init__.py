@@ -1,6 +1,6 @@
 """One HTML file that shows what a model has found, to explore, to mail and to keep."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hicorex.files import whole_file
@@ -24,6 +24,7 @@ def write_report(
     groupings: Sequence[Grouping] = (),
     title: str = TITLE,
     decisions: Sequence[Any] = (),
+    allow: Callable[[], None] | None = None,
 ) -> None:
     """Write the report of a model to a file, whole or not at all.
 
@@ -39,7 +40,9 @@ def write_report(
         What the page is called.
     decisions : sequence of Decision
         What was made of each column of the file, if the table came from one.
+    allow : function, default=None
+        Called right before a file that has the name is replaced, to refuse that.
     """
     page = page_of(model, samples, groupings, title, decisions)
-    with whole_file(path) as file:
+    with whole_file(path, allow) as file:
         file.write(page.encode())
