@@ -207,11 +207,11 @@ def test_sparse_chunks_that_nobody_told_of_are_said(client):
 def test_chunks_of_another_type_than_they_say_are_refused(client):
     X = sparse_table("counts")
     told = da.from_delayed(dask.delayed(X), X.shape, meta=sp.csr_array((0, 0)))  # which says float64
-    with pytest.raises(HicorexError, match=r"int8, and the array says sparse, of type float64.*meta=.*dtype='int8'"):
+    with pytest.raises(HicorexError, match=r"int8, and is declared sparse, of type float64.*meta=.*dtype='int8'"):
         Corex(2, **FAST).fit(told)
     dense = da.from_delayed(dask.delayed(table()[:100].astype(int)), (100, table().shape[1]), float)
     with pytest.raises(
-        HicorexError, match=r"int64, and the array says of type float64: give X\.map_blocks\(numpy\.asarray, 'float64'"
+        HicorexError, match=r"int64, and is declared of type float64: give X\.map_blocks\(numpy\.asarray, 'float64'"
     ):
         Corex(2, **FAST).fit(dense)
 

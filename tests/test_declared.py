@@ -55,27 +55,27 @@ def with_nan():
 CHUNKS = {
     "NaN where integers are said": (
         with_nan,
-        r"is of type float64 and has NaN, and the array says of type int64: .*float64",
+        r"is of type float64 and has NaN, and is declared of type int64: .*float64",
     ),
     "another type": (
         lambda: numbers(np.int32)[30:],
-        r"is of type int32, and the array says of type int64: give X\.map",
+        r"is of type int32, and is declared of type int64: give X\.map",
     ),
-    "text": (lambda: numbers().astype(str)[30:], r"is of type str\d+, and the array says of type int64"),
-    "fewer rows": (lambda: numbers()[31:], "has the shape 29 x 4, and the array says 30 x 4: give it its true chunks"),
-    "more rows": (lambda: numbers()[29:], "has the shape 31 x 4, and the array says 30 x 4"),
-    "fewer columns": (lambda: numbers()[30:, 1:], "has the shape 30 x 3, and the array says 30 x 4"),
-    "more columns": (lambda: numbers()[30:, [0, 1, 2, 3, 3]], "has the shape 30 x 5, and the array says 30 x 4"),
-    "one dimension": (lambda: numbers()[30:, 0], "has the shape 30, and the array says 30 x 4"),
+    "text": (lambda: numbers().astype(str)[30:], r"is of type str\d+, and is declared of type int64"),
+    "fewer rows": (lambda: numbers()[31:], "has the shape 29 x 4, and is declared 30 x 4: give it its true chunks"),
+    "more rows": (lambda: numbers()[29:], "has the shape 31 x 4, and is declared 30 x 4"),
+    "fewer columns": (lambda: numbers()[30:, 1:], "has the shape 30 x 3, and is declared 30 x 4"),
+    "more columns": (lambda: numbers()[30:, [0, 1, 2, 3, 3]], "has the shape 30 x 5, and is declared 30 x 4"),
+    "one dimension": (lambda: numbers()[30:, 0], "has the shape 30, and is declared 30 x 4"),
     "sparse": (
         lambda: sp.csr_array(numbers()[30:]),
-        "is sparse, of type int64, and the array says of type int64: tell",
+        "is sparse, of type int64, and is declared of type int64: tell",
     ),
     "masked": (
         lambda: np.ma.masked_equal(numbers()[30:], 1),
         r"is a masked array, whose mask would be lost: give X\.map",
     ),
-    "a frame": (lambda: pd.DataFrame(numbers()[30:]), "is a DataFrame, and the array says of type int64"),
+    "a frame": (lambda: pd.DataFrame(numbers()[30:]), "is a DataFrame, and is declared of type int64"),
 }
 
 
@@ -114,19 +114,19 @@ def frame():
 PARTITIONS = {
     "a renamed column": (
         lambda own: own.rename(columns={"b": "B"}),
-        "lacks the column 'b' and has 'B', and the data frame says 'a', 'b', 'c', 'd', 'word': bring all",
+        "lacks the column 'b' and has 'B', and the data frame declares 'a', 'b', 'c', 'd', 'word': bring all",
     ),
     "the first renamed": (lambda own: own.rename(columns={"a": "A"}), "lacks the column 'a' and has 'A'"),
-    "a column less": (lambda own: own.drop(columns="c"), "lacks the column 'c', and the data frame says"),
+    "a column less": (lambda own: own.drop(columns="c"), "lacks the column 'c', and the data frame declares"),
     "a column more": (lambda own: own.assign(z=1), "has the column 'z' too, and"),
     "another order": (lambda own: own[["a", "c", "b", "d", "word"]], "has the column 'c' in the place of 'b'"),
     "another type": (
         lambda own: own.assign(d=own["d"].where(own["d"] > 0)),
-        "has column 'd' as float64, and the data frame says int64: bring all partitions to one type",
+        "has column 'd' as float64, and the data frame declares int64: bring all partitions to one type",
     ),
     "other categories": (
         lambda own: own.assign(word=own["word"].cat.rename_categories(["non", "oui"])),
-        "has column 'word' as categories 'non', 'oui', and the data frame says categories 'no', 'yes'",
+        "has column 'word' as categories 'non', 'oui', and the data frame declares categories 'no', 'yes'",
     ),
     "no frame": (lambda own: own["a"], "is a Series: have what makes it give a data frame"),
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import csv, feather, parquet
+from pyarrow import csv, dataset, feather, fs, parquet
 
 from hicorex import Corex, HicorexError, intake, large
 from hicorex.cli import fit as fitting
@@ -181,6 +181,16 @@ def test_mapped_files_that_shrank(mode, tmp_path):
     shrink(tmp_path / "t.npy")
     with pytest.raises(HicorexError, match=r"t\.npy has changed since it was mapped; load it again"):
         Corex(1, **PYTHON).fit(mapped)
+
+
+def test_datasets_that_map_their_files(tmp_path, monkeypatch):
+    """They are read through handles all the same: a mapping of a file that shrinks would end this process."""
+    feather.write_feather(columns(rows=20_000), tmp_path / "t.feather", compression="uncompressed")
+    mapping = fs.LocalFileSystem(use_mmap=True)
+    source = source_of(dataset.dataset(str(tmp_path / "t.feather"), format="feather", filesystem=mapping))
+    before(monkeypatch, tables, "conformed", lambda: os.truncate(tmp_path / "t.feather", 4096))
+    with pytest.raises(HicorexError, match=r"t\.feather has changed since it was opened"):
+        source.read(0, 20_000)
 
 
 def test_files_of_a_folder_that_come_and_go(run, tmp_path, monkeypatch):

@@ -69,6 +69,7 @@ def test_what_would_become_too_large_is_refused(name, run, tmp_path, monkeypatch
     assert f"and --memory 0.5GB leaves {'13.3' if text else '40'} MB for it; " in done.err
     assert name in done.err
     assert "give more memory" in done.err
+    assert ("or unpack it and give the file in it" in done.err) == (name == "t.npy.gz")
     assert current() is None
 
 

@@ -22,18 +22,18 @@ def check_chunk(dtype: np.dtype, sparse: bool, chunk: Any, row: int, column: int
     is_sparse = issparse(chunk)
     if not (is_sparse or isinstance(chunk, np.ndarray)):
         raise HicorexError(
-            f"{where} is a {type(chunk).__name__}, and the array says {_said(dtype, sparse)}: have what makes it give "
+            f"{where} is a {type(chunk).__name__}, and is declared {_said(dtype, sparse)}: have what makes it give "
             "a NumPy array or a scipy sparse one."
         )
     if chunk.shape != (n_rows, n_columns):
         shape = " x ".join(map(str, chunk.shape))
         raise HicorexError(
-            f"{where} has the shape {shape}, and the array says {n_rows} x {n_columns}: give it its true chunks, by "
+            f"{where} has the shape {shape}, and is declared {n_rows} x {n_columns}: give it its true chunks, by "
             "the shape in from_delayed, or by chunks=(nan, ...) in map_blocks where the number of rows is not known."
         )
     if (is_sparse and not sparse) or not _same(chunk.dtype, dtype):
         raise HicorexError(
-            f"{where} is {_said(chunk.dtype, is_sparse)}{_gaps(chunk, dtype)}, and the array says "
+            f"{where} is {_said(chunk.dtype, is_sparse)}{_gaps(chunk, dtype)}, and is declared "
             f"{_said(dtype, sparse)}: {_remedy(chunk, dtype)}."
         )
     return chunk
@@ -56,13 +56,13 @@ def check_partition(meta: Any, partition: Any, number: int, n_rows: int | None) 
             at = next(at for at, name in enumerate(own) if name != said[at])
             what = f"has the column {own[at]!r} in the place of {said[at]!r}"
         raise HicorexError(
-            f"{where} {what}, and the data frame says {_listed(said)}: bring all partitions to the same columns, by "
-            "X.map_partitions, and say them in its meta."
+            f"{where} {what}, and the data frame declares {_listed(said)}: bring all partitions to the same columns, "
+            "by X.map_partitions, and say them in its meta."
         )
     for name, came, declared in zip(own, partition.dtypes, meta.dtypes, strict=True):
         if not _same_column(came, declared):
             raise HicorexError(
-                f"{where} has column {name!r} as {_named(came, declared)}, and the data frame says "
+                f"{where} has column {name!r} as {_named(came, declared)}, and the data frame declares "
                 f"{_named(declared, came)}: bring all partitions to one type, by X.map_partitions, and say it in its "
                 "meta."
             )

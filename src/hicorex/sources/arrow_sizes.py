@@ -71,6 +71,8 @@ class _Flat:
 
 def _size(file: Any, footer: _Flat, block: int, dictionary: bool) -> BatchSize:
     offset, length = footer.number("<q", block), footer.number("<i", block + 8)
+    if not 0 <= offset <= offset + length <= file.size():
+        raise ValueError("a batch beyond the end")
     head = file.read_at(length, offset)
     message = _Flat(head[8:] if head[:4] == b"\xff\xff\xff\xff" else head[4:])  # the older form has one number less
     batch = message.follow(message.field(message.root, HEADER))

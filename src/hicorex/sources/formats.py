@@ -3,6 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -132,14 +133,18 @@ def _group_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
         return opened.read_row_group
     schema, meta = opened.schema_arrow, opened.metadata
     # A text that is in the file once, and in every row by its number, is counted before it is in every row.
-    texts = [field.name for field in schema if str(field.type) in TEXTS]
-    opened = _parquet(file, read_dictionary=texts)
+    texts = [str(field.type) in TEXTS for field in schema]
+    opened = _parquet(file, read_dictionary=list(compress(schema.names, texts)))
     fixed = sum(width(field.type) or 0 for field in schema)
+    lists = [at for at in range(meta.num_columns) if meta.schema.column(at).max_repetition_level]
 
     def decode(unit: int) -> pa.Table:
-        require_table(f"A row group of {name}", meta.row_group(unit).num_rows * fixed // 8, SMALLER)
+        group = meta.row_group(unit)
+        in_lists = 8 * sum(group.column(at).num_values for at in lists)
+        require_table(f"A row group of {name}", group.num_rows * fixed // 8 + in_lists, SMALLER)
         table = opened.read_row_group(unit)
-        require_table(f"A row group of {name}", sum(map(_plain_bytes, table.columns)), SMALLER)
+        written_out = sum(map(_text_bytes, compress(table.columns, texts)))
+        require_table(f"A row group of {name}", table.nbytes + written_out, SMALLER)
         return table.cast(schema)
 
     return decode
@@ -159,15 +164,13 @@ def _batch_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
     return decode
 
 
-def _plain_bytes(column: pa.ChunkedArray) -> int:
-    """The size of a column whose texts are written out."""
-    if not (pa.types.is_dictionary(column.type) and str(column.type.value_type) in TEXTS):
-        return column.nbytes
-    n_bytes = column.nbytes
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    """The size of all texts of a column, each as often as it is there."""
+    n_bytes = 0.0
     for chunk in column.chunks:
         counts = np.bincount(chunk.indices.drop_null(), minlength=len(chunk.dictionary))
-        n_bytes += int(counts @ pc.binary_length(chunk.dictionary).fill_null(0).to_numpy().astype(float))
-    return n_bytes
+        n_bytes += counts @ pc.binary_length(chunk.dictionary).fill_null(0).to_numpy().astype(float)
+    return int(n_bytes)
 
 
 def is_blank(meta: Any, column: str, groups: Sequence[int]) -> bool:

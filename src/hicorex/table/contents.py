@@ -64,7 +64,7 @@ def contents(source: str | Path | BinaryIO) -> Iterator[tuple[pa.NativeFile, str
 def whole(file: pa.NativeFile, name: str) -> pa.Buffer:
     """All of the contents in memory."""
     size = file.size()
-    require_text(f"{name}, read at once,", size, _remedy(name))
+    require_text(f"{name}, read at once,", size, _remedy(name, b""))
     file.seek(0)
     data = file.read_buffer(size)
     if data.size != size:
@@ -89,15 +89,21 @@ def _unpacked(file: pa.NativeFile, name: str) -> pa.NativeFile:
 
 def _all_of(stream: Any, name: str) -> pa.NativeFile:
     """All that comes out of a stream, which is given up when it is more than may be taken."""
-    held, n_bytes = pa.BufferOutputStream(), 0
+    held, n_bytes, start = pa.BufferOutputStream(), 0, b""
     while piece := stream.read(STEP):
         n_bytes += len(piece)
-        require_text(f"{name}, unpacked and read at once,", n_bytes, _remedy(name), at_least=True)
+        start = start or bytes(piece[:8])
+        require_text(f"{name}, unpacked and read at once,", n_bytes, _remedy(name, start), at_least=True)
         held.write(piece)
     return pa.BufferReader(held.getvalue())
 
 
-def _remedy(name: str) -> str:
+def _remedy(name: str, start: bytes) -> str:
+    """What helps where contents that begin so are too large."""
+    if not os.path.isfile(name):
+        return "give a file, of Parquet if it is that large"
+    if start.startswith((b"\x93NUMPY", b"PAR1", b"ARROW1")):
+        return "give more memory, or unpack it and give the file in it, which can be read part by part"
     return (
         "give more memory, or convert it by pyarrow.dataset.write_dataset(pyarrow.dataset.dataset("
         f"{name!r}, format='csv'), 'table', format='parquet') and give that folder"
