@@ -75,6 +75,16 @@ def plot_texts(model, table):
     return shown
 
 
+@pytest.mark.parametrize("weight", [1e6, 1.5e10, RNG.gamma(2.0, size=60)], ids=["many", "very many", "relative"])
+@pytest.mark.parametrize("name", TABLES)
+def test_numbers_of_any_size_may_have_weights(name, weight):
+    table = TABLES[name]
+    model = Corex(1, **FAST).fit(table, sample_weight=weight)
+    model.partial_fit(table, sample_weight=weight)
+    far = model.partial_fit(np.where(table > 0, -LARGEST, LARGEST), sample_weight=weight)
+    assert all(np.isfinite(own).all() for own in (model._schema.spread, far.log_z(table), far.bounds_.lower))
+
+
 @pytest.mark.parametrize("scale", [1e-310, 1e-308, 2.0**1000])
 def test_the_scale_of_columns_does_not_matter(scale):
     assert_allclose(fitted(X * scale).tcs_, fitted(X).tcs_, rtol=1e-6)

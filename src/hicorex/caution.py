@@ -18,7 +18,7 @@ def caution(message: str, category: type[Warning] = UserWarning) -> None:
         return
     # warnings.warn can skip packages by itself only from Python 3.12 on.
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -21,8 +21,8 @@ from hicorex.survey import Scale, Survey, scale_of
 BLOCK_COLUMNS = 10000
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
-# Standard deviations beyond which new values count as this far: their squares must stay finite.
-FARTHEST = 1e15
+# Standard deviations beyond which new values count as this far: their squares must stay finite, by any weight.
+FARTHEST = {np.dtype(np.float64): 1e15, np.dtype(np.float32): 1e9}
 HALF_OF_LARGEST = np.finfo(float).max / 2
 
 
@@ -204,7 +204,7 @@ class Schema:
             self._to_scores(numbers, columns)
             scale = self.size[columns], self.centre[columns], self.spread[columns], self.informative[columns]
             there = np.empty((own.size, table.shape[0]), bool)
-            kernels.gaussian.standardise(numbers, *scale, FARTHEST, values[own[0] : own[-1] + 1], there)
+            kernels.gaussian.standardise(numbers, *scale, FARTHEST[values.dtype], values[own[0] : own[-1] + 1], there)
             some = ~there.all(axis=1) if gaps is None else gaps[columns]
             lacking.append(own[some])
             present.append(there[some])

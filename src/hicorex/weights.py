@@ -11,8 +11,8 @@ import numpy as np
 
 from hicorex.exceptions import HicorexError
 
-# Whole numbers count rows as long as their sum is exact.
-MOST_ROWS = 2**53
+# Whole numbers of a larger sum than anyone has rows are relative too: sums in single precision stay finite.
+MOST_ROWS = 2**40
 # Smaller weights than this share of the largest change no sum; they count as so much, so that no logarithm is of zero.
 LEAST_SHARE = 2.0**-52
 # With fewer samples in effect, one has all the weight.

@@ -11,12 +11,17 @@ from numba.extending import overload
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "arcp", "nsz"}, "error_model": "numpy"}
 
 
-def jit(function):
+def jit(function, options=_OPTIONS):
     """Compile without the interpreter lock, cached on disk where a place for the cache exists."""
     try:
-        return njit(cache=True, **_OPTIONS)(function)
+        return njit(cache=True, **options)(function)
     except RuntimeError:  # a read-only package folder and no home folder
-        return njit(**_OPTIONS)(function)
+        return njit(**options)(function)
+
+
+def jit_as_written(function):
+    """Compile loops over numbers of any size: (a * b) * c must not become a * (b * c), which may be infinite."""
+    return jit(function, _OPTIONS | {"fastmath": False})
 
 
 def inlined(function):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import add_log, exp, inlined, jit, log
+from hicorex.kernels.compiled import add_log, exp, inlined, jit, jit_as_written, log
 from hicorex.kernels.structure import LARGEST_RATIO, joint_labels, rows_at_a_time
 
 # Pairs worked on at a time, so that they stay in the fastest cache.
@@ -311,7 +311,7 @@ def _add_mean(weight, log_p, log_weight, total, share, out):
             out[row] += weight[row] * (log_ratio + share * (exp(min(log_ratio, LARGEST_RATIO)) - np.float32(1)))
 
 
-@jit
+@jit_as_written
 def scale(numbers, weight, total, size, centre, square, least, most):
     """The scale of columns (T, c), NaN where missing, of samples with weights (T,), into (c,) each, as survey.Scale."""
     n_rows, n = numbers.shape
@@ -342,7 +342,7 @@ def scale(numbers, weight, total, size, centre, square, least, most):
             square[i] += weight[row] * away * away if x == x else 0.0
 
 
-@jit
+@jit_as_written
 def standardise(numbers, size, centre, spread, informative, farthest, values, present):
     """(x / size - centre) / spread of columns (T, c) into values (c, T), at most so far from 0, and 0 where missing.
 

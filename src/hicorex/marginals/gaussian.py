@@ -315,7 +315,9 @@ class Gaussian(Block):
     def tabulate(self, tile: Tile, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
         """Sums of 1, x, x^2 and |x| in each state of a label of each column's own (n, T): (4, k, n)."""
         x = tile.x
-        observed = self._observed_cells(tile) * weight.astype(x.dtype)
+        # In single precision squares of values far out leave no room for large weights.
+        largest = weight.max()
+        observed = self._observed_cells(tile) * (weight / largest).astype(x.dtype)
         size = np.abs(x)
         table = np.empty((4, n_states, self.n_columns))
         for s in range(n_states):
@@ -323,7 +325,7 @@ class Gaussian(Block):
             table[0, s] = own.sum(axis=1, dtype=float)
             for power, values in enumerate((x, tile.square, size), start=1):
                 table[power, s] = np.einsum("it,it->i", own, values)
-        return table
+        return table * largest
 
     def independence(self, table: np.ndarray) -> np.ndarray:
         """Probability (n,) of such a table if the label says nothing: F tests for location and spread."""
@@ -386,7 +388,8 @@ def variance_test(count: np.ndarray, x: np.ndarray, xx: np.ndarray) -> np.ndarra
     within = (xx - x**2 / np.where(filled, count, 1)).sum(axis=0)
     freedom, rest = filled.sum(axis=0) - 1, total - filled.sum(axis=0)
     testable = (freedom > 0) & (rest > 0) & (between > 0)
-    ratio = between * rest / np.maximum(within * freedom, 1e-300)
+    with np.errstate(over="ignore"):  # infinite where groups do not vary at all
+        ratio = between * rest / np.maximum(within * freedom, 1e-300)
     return np.where(testable, fdtrc(np.maximum(freedom, 1), np.maximum(rest, 1e-9), np.maximum(ratio, 0)), 1.0)
 
 
