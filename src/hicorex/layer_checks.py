@@ -81,11 +81,12 @@ def check_state(state: Any, blocks: Sequence[Block], n_states: int | None, n_fac
 def check_parameters(own: Any, one: Any, shape: tuple[int, ...]) -> None:
     """Parameters of marginals, of the family of ``one``."""
     is_a(type(one), own, "the parameters of a block")
+    farthest = max(FARTHEST.values())
     limits = {
         "p": (np.nextafter(np.float32(0), np.float32(1)), 1 + ROUNDING),
         "log_p": (-800, ROUNDING),
-        "mean": (-FARTHEST, FARTHEST),
-        "variance": (1e-30, FARTHEST**2),
+        "mean": (-farthest, farthest),
+        "variance": (1e-30, farthest**2),
         "log_variance": (-100, 100),
     }
     for name, array in own._asdict().items():

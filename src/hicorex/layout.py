@@ -62,7 +62,7 @@ def arrange(graph: Graph, groups: Any = None) -> Layout:
     children: dict[int, list[int]] = {}
     for i in np.lexsort((-strength, group, -level)).tolist():
         children.setdefault(int(home[i]), []).append(i)
-    length = np.sqrt(np.bincount(above, weight**2, minlength=n))
+    length = np.maximum(np.sqrt(np.bincount(above, weight**2, minlength=n)), np.finfo(float).tiny)
     shared = csr_array((weight / length[above], (below, above)), shape=(n, n))
     alike = (shared.T @ shared).tocsr()
 
