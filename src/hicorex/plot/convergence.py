@@ -41,11 +41,8 @@ def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes"
     4
     """
     own = layer_of(model, layer)
-    histories = getattr(own, "histories_", [own.history_])
-    best = own.history_
-    # A stream goes on with the history of the start that was kept.
-    alike = [at for at, one in enumerate(histories) if np.array_equal(one, best[: one.size], equal_nan=True)]
-    kept = max(alike, key=lambda at: histories[at].size)
+    best, histories = own.history_, own.histories_
+    kept = next(at for at, history in enumerate(histories) if np.array_equal(history, best))
     others = [history for at, history in enumerate(histories) if at != kept]
     ax = axes_or_new(ax)
     label = "other starts" if len(others) > 1 else "other start"
