@@ -5,6 +5,7 @@ categorical one. A marginal is (mean, variance) or an array of probabilities. pr
 marginals[i][j][s] the marginal of variable i in state s of factor j, labels[l][j][s] is p(y_j = s | x^l).
 """
 
+import math
 from itertools import product
 
 import numpy as np
@@ -24,7 +25,8 @@ def is_missing(x):
 def log_p(x, marginal):
     """log p(x_i | y_j = s)."""
     if isinstance(marginal, tuple):
-        return norm.logpdf(x, marginal[0], np.sqrt(marginal[1]))
+        mean, variance = marginal
+        return -((x - mean) ** 2 / variance + math.log(2 * math.pi * variance)) / 2
     return np.log(marginal[x])
 
 
@@ -38,7 +40,8 @@ def label(x, prior, marginals, alpha, j):
     logits = np.log(prior[j])
     for i, value in enumerate(x):
         if alpha[i][j] > 0 and not is_missing(value):
-            ratio = [log_p(value, m) - log_mixture(value, prior[j], marginals[i][j]) for m in marginals[i][j]]
+            mixture = log_mixture(value, prior[j], marginals[i][j])
+            ratio = [log_p(value, m) - mixture for m in marginals[i][j]]
             logits = logits + alpha[i][j] * np.array(ratio)
     log_z = np.logaddexp.reduce(logits)
     return np.exp(logits - log_z), log_z
