@@ -49,8 +49,8 @@ def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarr
     found = ", ".join(sorted(kind.__name__ for kind in kinds))
     what = f"mixes types ({found})" if len(kinds) > 1 else f"holds values of type {found}"
     raise ColumnTypeError(
-        f"Column {name} {what}: an argument must be a string or a number, and of one kind in a column: "
-        "make it all numbers or all text."
+        f"Column {name} {what}; each argument must be a string or a number, and a column all of one kind. Make it all "
+        "numbers or all text, or leave it out."
     )
 
 
