@@ -180,8 +180,12 @@ class Strike:
         while not self.file.exists() or not self.file.read_text():
             assert not over.wait(0.01)
             assert time.monotonic() < end
-        victim = psutil.Process(int(self.file.read_text()))
-        self.address = self.addresses[victim.pid]
+        pid = int(self.file.read_text())
+        self.address = self.addresses[pid]
+        try:
+            victim = psutil.Process(pid)
+        except psutil.NoSuchProcess:  # it is gone already
+            return
         if self.how != "stop":
             victim.wait(SECONDS)
             return

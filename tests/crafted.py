@@ -8,14 +8,14 @@ from hashlib import sha256
 import numpy as np
 from safetensors import numpy as safetensors
 
-from hicorex.archive import _HEAD, from_bytes
+from hicorex.archive import HEAD, from_bytes
 
 HOSTILE = '<img src=x onerror="alert(1)">\x1b[2J'
 
 
 def resealed(raw):
     """The file with the checksum that it should have."""
-    start, end = _HEAD.match(raw).span(1)
+    start, end = HEAD.match(raw).span(1)
     blank = raw[:start] + b"0" * 64 + raw[end:]
     return blank[:start] + sha256(blank).hexdigest().encode() + blank[end:]
 
@@ -110,7 +110,7 @@ def changed(raw, rng):
         return put_together(header, tensors)
     if kind == 3:
         return put_together(changed_header(header, rng), tensors)
-    at = int(rng.integers(_HEAD.match(raw).end(), int.from_bytes(raw[:8], "little")))
+    at = int(rng.integers(HEAD.match(raw).end(), int.from_bytes(raw[:8], "little")))
     return resealed(raw[:at] + rng.bytes(int(rng.integers(1, 4))) + raw[at + int(rng.integers(0, 4)) :])
 
 

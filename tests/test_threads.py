@@ -42,6 +42,24 @@ def test_engines_that_overlap_in_any_order_leave_linear_algebra_as_it_was(two_th
         assert blas_threads() == two_threads
 
 
+def test_whichever_thread_comes_first_linear_algebra_is_as_it_was(two_threads):
+    """Though the thread that has set the last limit is still alive, which some versions of threadpoolctl mind."""
+    engines = {"here": LocalEngine(1), "there": LocalEngine(1)}
+    with ThreadPoolExecutor(1) as pool:
+
+        def step(where, method, *args):
+            act = getattr(engines[where], method)
+            return pool.submit(act, *args).result() if where == "there" else act(*args)
+
+        for first, second in (("here", "there"), ("there", "here")):
+            step(first, "__enter__")
+            step(second, "__enter__")
+            step(first, "__exit__", None, None, None)
+            assert set(blas_threads().values()) == {1}
+            step(second, "__exit__", None, None, None)
+            assert blas_threads() == two_threads
+
+
 def test_a_failure_leaves_linear_algebra_as_it_was(two_threads):
     for error in (ValueError, KeyboardInterrupt):
         with pytest.raises(error), LocalEngine(2), LocalEngine(1):

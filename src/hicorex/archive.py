@@ -1,8 +1,8 @@
 """Objects in a file: arrays as safetensors, everything else as text in its header, and a checksum over all of it.
 
 Reading runs no code: only the classes that are declared storable are made, from the fields they declare. It takes at
-most ten times the size of the file in memory. Whether what is read makes sense is for the reader to check: a checksum
-tells damage, not intent.
+most ten times the size of the file in memory, or a megabyte for a small one. Whether what is read makes sense is for
+the reader to check: a checksum tells damage, not intent.
 """
 
 import hashlib
@@ -24,10 +24,11 @@ from hicorex.files import whole_file
 FORMAT = 1
 _BLANK = b"0" * 64
 # The header begins with the checksum, whatever the version, so that damage is told from age.
-_HEAD = re.compile(rb'.{8}\{"__metadata__":\{"hicorex":"\{\\"checksum\\":\\"([0-9a-f]{64})\\",', re.DOTALL)
-# What a file holds may take so many times its size in memory; so many bytes a value of JSON and an array take beside
-# their contents.
-_MOST_EXPANSION, _VALUE_BYTES, _ARRAY_BYTES = 8, 64, 600
+HEAD = re.compile(rb'.{8}\{"__metadata__":\{"hicorex":"\{\\"checksum\\":\\"([0-9a-f]{64})\\",', re.DOTALL)
+# What a file holds may take so many times its size in memory, a small one as one of this size; so many bytes a value
+# of JSON and an array take beside their contents.
+_MOST_EXPANSION, _SMALL, _VALUE_BYTES, _ARRAY_BYTES = 8, 2**17, 64, 600
+_ESCAPED = re.compile(r'"[^"]*\\u[^"]*')
 _TEXT_TYPE = re.compile(r"[|<]S[0-9]+|<U[0-9]+")
 _VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 # The types that files hold, and how many bytes are handed on at a time.
@@ -75,7 +76,8 @@ def read_archive(path: Any, kind: str, check: Callable[[Any], None] | None = Non
             raise HicorexError(f"{path} is not a file; give the name of one.")
         raw = Path(path).read_bytes()
     except OSError as error:
-        raise HicorexError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from error
+        reason = (error.strerror or str(error)).lower()
+        raise HicorexError(f"{path} cannot be read: {reason}; check its name and folder.") from error
     return from_bytes(raw, kind, str(path), check)
 
 
@@ -104,7 +106,7 @@ def _pieces(kind: str, content: Any) -> Iterator[Any]:
     for name in order:
         for piece in _parts_of(tensors[name]):
             checksum.update(piece)
-    found = _HEAD.match(head)
+    found = HEAD.match(head)
     assert found is not None
     yield head[: found.start(1)] + checksum.hexdigest().encode() + head[found.end(1) :]
     for name in order:
@@ -127,9 +129,10 @@ def _parts_of(array: np.ndarray) -> Iterator[memoryview]:
 
 def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | None = None) -> Any:
     """The object in the bytes of a file, as ``read_archive``."""
-    found = _HEAD.match(raw)
+    found = HEAD.match(raw)
     if found is None:
-        raise HicorexError(f"{path} is not a file of hicorex, or damaged from its first bytes on.")
+        remedy = "name another" if kind == "checkpoint" else "give a model, or the folder of results that holds one"
+        raise HicorexError(f"{path} is not a file of hicorex, or damaged from its first bytes on; {remedy}.")
     whole = hashlib.sha256(raw[: found.start(1)] + _BLANK)
     whole.update(memoryview(raw)[found.end(1) :])
     remedy = "delete it to start anew" if kind == "checkpoint" else "take another copy of it, or fit again"
@@ -160,7 +163,7 @@ class _Allowance:
     """The memory that what a file holds may still take."""
 
     def __init__(self, file_size: int):
-        self._left = _MOST_EXPANSION * file_size
+        self._left = _MOST_EXPANSION * max(file_size, _SMALL)
 
     def take(self, size: int) -> None:
         """Refuse what takes more than is left."""
@@ -170,8 +173,8 @@ class _Allowance:
 
     def take_json(self, text: str) -> None:
         """The same for the values of a text."""
-        width = 4 if "\\u" in text else 1
-        self.take(_VALUE_BYTES * sum(map(text.count, "[{,:")) + width * len(text))
+        wide = sum(len(found[0]) for found in _ESCAPED.finditer(text))  # of up to four bytes a character
+        self.take(_VALUE_BYTES * sum(map(text.count, "[{,:")) + len(text) + 3 * wide)
 
 
 def _header(raw: bytes, allowance: _Allowance) -> dict[str, Any]:
@@ -287,6 +290,8 @@ class _Unpacker:
         plain = (str,) if kind == "str" else (str, int, float, bool, type(None))
         if kind not in ("str", "object") or not all(isinstance(value, plain) for value in values):
             raise ValueError("no texts")
+        if len(values) != math.prod(shape):
+            raise ValueError("not as many texts as it says")
         if kind == "str":
             self._allowance.take(4 * len(values) * max(map(len, values), default=0))
         flat = np.empty(len(values), object)

@@ -374,8 +374,14 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
     @classmethod
     def _restored(cls, **held: Any) -> Self:
-        # The first files hold no other history than that of the start that was kept.
-        return super()._restored(**{"histories_": [held["history_"]]} | held)
+        # The first files hold no other history than that of the start that was kept; that of a stream went on alone.
+        history, histories = held["history_"], held.get("histories_", [held["history_"]])
+        if not any(own.size == history.size and np.array_equal(own, history) for own in histories):
+            histories = [history if np.array_equal(own, history[: own.size]) else own for own in histories]
+        return super()._restored(**held | {"histories_": histories})
+
+    def _check(self) -> None:
+        check_corex(self)
 
     def _label(self, X: Any) -> np.ndarray:
         """As transform, but an array whatever the output is set to."""

@@ -123,12 +123,6 @@ class Data:
         block = Categorical(np.full(len(labels), n_states), binary, weight.dtype)
         return cls.of([block], [np.arange(len(labels))], [Samples(labels.astype(np.uint8))], weight)
 
-    def reweighted(self, weight: np.ndarray) -> "Data":
-        """The same samples, in memory, with other weights."""
-        weight = weight.astype(self.parts[0].weight.dtype)
-        parts = [part._replace(weight=weight[part.first :][: part.weight.size]) for part in self.parts]
-        return Data._in_memory(self.blocks, self.columns, parts)
-
     def take(self, rows: np.ndarray, engine: Any) -> "Data":
         """Some of the samples, in memory."""
         blocks, rising = self.blocks, np.sort(rows)

@@ -10,10 +10,11 @@ import os
 import re
 import secrets
 import shutil
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from hicorex.caution import caution
 
 try:
     import fcntl
@@ -76,10 +77,10 @@ def _is_in_use(draft: Path) -> bool:
         try:
             locked = _locked(handle, wait=False)
             if locked is None:
-                warnings.warn(f"{draft} is of another run; if none is writing there, delete it.", stacklevel=4)
+                caution(f"{draft} is of another run; if none is writing there, delete it.")
             elif locked:
                 shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
-                warnings.warn(f"Removed {draft}, which a run that was killed has left.", stacklevel=4)
+                caution(f"Removed {draft}, which a run that was killed has left.")
             return locked is False
         finally:
             os.close(handle)

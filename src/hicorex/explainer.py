@@ -18,7 +18,7 @@ from hicorex.columns import rows_of
 from hicorex.engine import LocalEngine
 from hicorex.engine.collection import is_collection
 from hicorex.evidence import Evidence, Rung, gather
-from hicorex.exceptions import HicorexError
+from hicorex.exceptions import HicorexError, UnsoundError
 from hicorex.folds import splits
 from hicorex.graph import names_of
 from hicorex.intake import Intake, take_in
@@ -66,6 +66,10 @@ class Explainer(TransformerMixin, BaseEstimator):
     @abstractmethod
     def _states_and_log_z(self, X: Any) -> tuple[np.ndarray, ...]:
         """The most likely states of every factor, and log_z, in one pass."""
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse a model that does not hold together, as files that hold one are."""
 
     @abstractmethod
     def _sized(self) -> dict[str, Any]:
@@ -186,6 +190,10 @@ class Explainer(TransformerMixin, BaseEstimator):
         refused.
         """
         check_is_fitted(self)
+        try:
+            self._check()
+        except UnsoundError as error:  # better told while the model is still there
+            raise HicorexError(f"The model could not be read again: {error}. Mend that, or fit again.") from error
         write_archive(path, "model", self)
 
     def report(

@@ -18,12 +18,12 @@ import io
 import json
 import os
 import stat
-import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hicorex.caution import caution
 from hicorex.drafts import alone_in, clear_drafts, drafted
 from hicorex.exceptions import HicorexError
 
@@ -132,16 +132,19 @@ def whole_folder(path: Any, replace: Collection[str] = (), allow: Callable[[], N
                 folder.rmdir()
 
 
-def finish(path: Any) -> None:
-    """Complete what a run that was killed has left undone in a folder, and say so."""
+def finish(path: Any, is_ours: Callable[[Path], bool]) -> None:
+    """Complete what a run that was killed has left undone in a folder, and say so.
+
+    ``is_ours`` tells whether a file of the folder, by its name and by what is there, may be replaced.
+    """
     path = Path(path)
     if not (path / READY).is_dir():
         return
     with naming(path), alone_in(path):
         if (path / READY).is_dir():  # otherwise the run was not killed, and has ended
+            _check_ready(path, is_ours)
             _finish(path)
-            told = f"A run was killed while it put its results into {path}; they are complete now."
-            warnings.warn(told, stacklevel=2)
+            caution(f"A run was killed while it put its results into {path}; they are complete now.")
 
 
 def held_in(folder: Path) -> list[str]:
@@ -270,6 +273,19 @@ def _finish(path: Path) -> None:
         _sync_folder(path)
         (ready / GOING).unlink()
     ready.rmdir()
+
+
+def _check_ready(path: Path, is_ours: Callable[[Path], bool]) -> None:
+    """Refuse a folder of new files that no run has left."""
+    ready = path / READY
+    try:
+        going = json.loads((ready / GOING).read_text(encoding="utf-8")) if (ready / GOING).exists() else []
+        names = {*going, *os.listdir(ready)} - {GOING}
+        left_by_us = all(is_ours(path / name) and not (ready / name).is_symlink() for name in names)
+    except (ValueError, TypeError):
+        left_by_us = False
+    if not left_by_us:
+        raise HicorexError(f"{ready} is not what a run of hicorex leaves; move it away, and start again.")
 
 
 def _take_rights(draft: Path, path: Path) -> None:

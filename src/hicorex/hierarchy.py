@@ -19,6 +19,7 @@ from hicorex.evidence import Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 from hicorex.intake import Intake, take_in, weighted
+from hicorex.model_checks import check_hierarchy
 from hicorex.progress import Progress
 
 # Parameters that mean the same in every layer.
@@ -234,6 +235,9 @@ class HierarchicalCorex(Explainer):
         check_is_fitted(self)
         names = [f"layer{k}_factor{j}" for k, own in enumerate(self.layers_, start=1) for j in range(own.n_factors_)]
         return np.array(names, dtype=object)
+
+    def _check(self) -> None:
+        check_hierarchy(self)
 
     @property
     def _stack(self) -> list[Corex]:

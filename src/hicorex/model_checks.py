@@ -21,8 +21,8 @@ from hicorex.survey import MOST_CATEGORIES
 @checking()
 def check_corex(model: Any) -> None:
     """Refuse a fitted ``Corex`` that does not hold together."""
-    _check_estimator(model, [model])
     _check_layer(model, feeds=False)
+    _check_estimator(model, [model])
 
 
 @checking()
@@ -33,8 +33,8 @@ def check_hierarchy(model: Any) -> None:
         raise UnsoundError("layers_ is empty")
     for k, layer in enumerate(layers):
         is_a(type(layers[0]), layer, "a layer")
-        _check_estimator(layer, [layer])
         _check_layer(layer, feeds=k + 1 < len(layers))
+        _check_estimator(layer, [layer])
         if k:
             _check_input(layer, layers[k - 1])
     _check_estimator(model, layers)
@@ -81,7 +81,8 @@ def _check_reading(reading: Any, n_columns: int) -> None:
 
 def _check_layer(layer: Any, feeds: bool) -> None:
     schema = is_a(Schema, layer._schema, "the schema")
-    n_columns, n_factors = layer.n_features_in_, whole(layer.n_factors_, "n_factors_", 1)
+    n_columns, n_factors = (whole(getattr(layer, name), name, 1) for name in ("n_features_in_", "n_factors_"))
+    whole(layer.n_iter_, "n_iter_", 0)
     _check_schema(schema, n_columns)
     blocks = schema.blocks(np.ones(n_columns, bool), np.float64, sparse=False)
     check_state(layer._state, blocks, None, n_factors, 1)
@@ -143,7 +144,8 @@ def _check_schema(schema: Schema, n_columns: int) -> None:
         agree(values.size > 0 and (values[1:] > values[:-1]).all(), "the values of ranks", "their order")
     agree(set(is_a(dict, schema.categories, "categories")) == coded, "categories", "kinds")
     for own in schema.categories.values():
-        array_of(own, "categories", "biufUS", (None,), -large, large)
+        wide = own.astype(float) if own.dtype == np.float16 else own
+        array_of(wide, "categories", "biufUS", (None,), -large, large)
         agree(own.size <= MOST_CATEGORIES and bool((own[1:] > own[:-1]).all()), "categories", "their order")
     parts = list_of(np.ndarray, schema.parts, "the blocks of columns")
     for part in parts:

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
 from hicorex.archive import read_archive
-from hicorex.corex import Corex
 from hicorex.exceptions import UnsoundError
 from hicorex.explainer import Explainer
-from hicorex.hierarchy import HierarchicalCorex
-from hicorex.model_checks import check_corex, check_hierarchy
 
 
 def load(path: Any) -> Explainer:
@@ -42,9 +40,6 @@ def load(path: Any) -> Explainer:
 
 def check_model(model: Any) -> None:
     """Refuse what is no fitted model, or one that does not hold together."""
-    if isinstance(model, Corex):
-        check_corex(model)
-    elif isinstance(model, HierarchicalCorex):
-        check_hierarchy(model)
-    else:
+    if not isinstance(model, Explainer):
         raise UnsoundError("it holds no fitted model")
+    model._check()

@@ -13,14 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hicorex.archive import _HEAD
+from hicorex.archive import HEAD
 from hicorex.exceptions import HicorexError
 from hicorex.files import READY, finish, held_in, is_stream, probe_file, probe_folder, real_path
 
 _NAME = rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"'
 # How a file of each kind begins; tables in Parquet by the titles of their columns.
 BEGINNINGS = {
-    "model": re.compile(_HEAD.pattern + rb'\\"kind\\":\\"model\\"', re.DOTALL),
+    "model": re.compile(HEAD.pattern + rb'\\"kind\\":\\"model\\"', re.DOTALL),
     "columns": re.compile(rb'"column","kind","missing","why"'),
     "factors": re.compile(rb'"factor","layer","states","explains"'),
     "structure": re.compile(rb'"variable","factor","layer","alpha"'),
@@ -46,7 +46,7 @@ RESULTS = {
     "report.html": "report",
 }
 # So many bytes of a file are looked at.
-_LOOKED_AT = 2**20
+_LOOKED_AT = 2**22
 
 
 def check_file(path: Any, kind: str, overwrite: bool, inputs: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ def check_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
     """
     if os.path.isdir(os.path.join(path, READY)):
         _check_held(Path(path))
-        finish(path)
+        finish(path, _is_ours)
     allow_folder(path, overwrite, inputs)
     probe_folder(path)
 
@@ -127,6 +127,11 @@ def is_written(path: Path, kind: str) -> bool:
     if start.startswith(b"PAR1"):
         start = _titles(path)
     return not start or BEGINNINGS[kind].match(start) is not None
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the place of a result holds one, or nothing."""
+    return path.name in RESULTS and (not os.path.lexists(path) or is_written(path, RESULTS[path.name]))
 
 
 def _titles(path: Path) -> bytes:

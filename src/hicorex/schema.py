@@ -288,7 +288,9 @@ def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, 
         return np.zeros(1), np.zeros(1)
     distinct, where = np.unique(values[observed], return_inverse=True)
     share = np.bincount(where, weight[observed])
-    return distinct, ndtri((np.cumsum(share) - share / 2) / share.sum())
+    middle = (np.cumsum(share) - share / 2) / share.sum()
+    # Weights may be so uneven that a rank rounds to the very end, whose score is infinite.
+    return distinct, ndtri(np.clip(middle, np.finfo(float).tiny, np.nextafter(1, 0)))
 
 
 def _restored(**fields: Any) -> Schema:

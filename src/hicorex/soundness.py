@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.exceptions import UnsoundError
+from hicorex.exceptions import HicorexError, UnsoundError
 
 # No count of samples, iterations or factors is as large as this.
 MOST = 2**62
@@ -27,8 +27,10 @@ def checking() -> Iterator[None]:
         yield
     except UnsoundError:
         raise
+    except HicorexError as error:
+        raise UnsoundError(str(error).rstrip(".")) from error
     except Exception as error:
-        raise UnsoundError(f"{type(error).__name__}: {str(error)[:200]}") from error
+        raise UnsoundError(f"{type(error).__name__}: {str(error)[:200].rstrip('.')}") from error
 
 
 def is_a(kind: type, value: Any, what: str) -> Any:

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, Self
 
 from joblib import cpu_count
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from hicorex.engine.reduction import add_up, some_tiles
 
@@ -112,7 +112,9 @@ class _SingleThreaded:
         """One more engine is at work."""
         with self._lock:
             if not self._engines:
+                _free_to_limit()
                 self._limit = _controller().limit(limits=1, user_api="blas")
+                _free_to_limit()
             self._engines += 1
 
     def leave(self) -> None:
@@ -120,7 +122,15 @@ class _SingleThreaded:
         with self._lock:
             self._engines -= 1
             if not self._engines:
+                _free_to_limit()
                 self._limit.restore_original_limits()
+                _free_to_limit()
+
+
+def _free_to_limit() -> None:
+    """Let any thread set the next limit: of late threadpoolctl heeds only the one that has set the last."""
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 _LINEAR_ALGEBRA = _SingleThreaded()

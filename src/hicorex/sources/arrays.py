@@ -128,6 +128,8 @@ def mapped(X: np.memmap) -> Source | None:
     if root.filename is None:  # a file without a name cannot be opened again
         return None
     path = os.path.abspath(os.fsdecode(root.filename))
+    if root.mode == "c" and not os.path.exists(path):  # of a file that was deleted all is still there
+        return None
     stamp = whole(path, stamp_of, path)
     # To touch what a file no longer has would end the process.
     if not len(root.base) <= root.base.size() == stamp[0]:

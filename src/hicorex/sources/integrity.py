@@ -83,7 +83,10 @@ def whole(name: str, look: Callable, *given: Any) -> Any:
 
 def changed(path: str) -> HicorexError:
     """What is said of a file that is not what it was."""
-    return HicorexError(f"{path} has changed since it was opened; start again, and leave it as it is until the end.")
+    return HicorexError(
+        f"{path} has changed since it was opened, its contents, rights or links; start again, and leave it as it is "
+        "until the end."
+    )
 
 
 def broken(name: str) -> HicorexError:

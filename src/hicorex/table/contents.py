@@ -61,7 +61,7 @@ def contents(source: str | Path | BinaryIO) -> Iterator[tuple[pa.NativeFile, str
         raise not_opened(name, error) from None
 
 
-def whole(file: pa.NativeFile, name: str) -> pa.Buffer:
+def all_bytes(file: pa.NativeFile, name: str) -> pa.Buffer:
     """All of the contents in memory."""
     size = file.size()
     require_text(f"{name}, read at once,", size, _remedy(name, b""))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hicorex.exceptions import HicorexError
 from hicorex.room import require_table
 from hicorex.sources.arrays import header_of
-from hicorex.table.contents import STEP, contents, whole
+from hicorex.table.contents import STEP, all_bytes, contents
 from hicorex.table.csv_file import MISSING, Raw, name_columns, read_text
 
 EXCEL = b"\xd0\xcf\x11\xe0"
@@ -40,7 +40,7 @@ def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **optio
             return _arrow(_whole(name, "Parquet", lambda: _parquet(file, name)), name)
         if start[:6] == b"ARROW1" or start[:4] == b"FEA1":
             return _arrow(_whole(name, "Feather", lambda: _feather(file, name)), name)
-        return read_text(whole(file, name), name, texts=texts, **options)
+        return read_text(all_bytes(file, name), name, texts=texts, **options)
 
 
 def raw_of(rows: Any, name: str) -> Raw:
@@ -71,7 +71,7 @@ def _feather(file: pa.NativeFile, name: str) -> pa.Table:
 
     if file.read(4) != b"FEA1":
         return pa.concat_tables(_counted(batches_of(file, name), name))
-    table = read_table(pa.BufferReader(whole(file, name)))
+    table = read_table(pa.BufferReader(all_bytes(file, name)))
     # What is read as it lies in the file is not looked at on the way; a broken text would end the process.
     table.validate(full=True)
     return table
