@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 
 import hicorex
+from hicorex import HicorexError
 from hicorex.files import claimed_folder
 from hicorex.folder import write_folder
 from hicorex.hierarchy import HierarchicalCorex
-from hicorex.outputs import BEGINNINGS, RESULTS, is_written
+from hicorex.outputs import BEGINNINGS, RESULTS, check_folder, is_written
 from hicorex.table import Reading, read_table
 
 QUICK = ("--layers", "1", "--starts", "1", "--max-iter", "5", "--quiet")
@@ -445,3 +446,17 @@ def test_python_replaces_files_and_no_folders(here):
             write("r")
     assert is_written(Path("thesis.docx"), "model")
     assert is_written(Path("page.html"), "report")
+
+
+@pytest.mark.parametrize("going", ['[".env"]', "[", '{"a": 1}', "[]"])
+def test_what_no_run_has_left_is_not_completed(tmp_path, going):
+    """A folder of new files that somebody has planted, or that came out of an archive."""
+    ready = tmp_path / ".hicorex-ready"
+    ready.mkdir()
+    (ready / ".going").write_text(going)
+    (ready / "run.sh").write_text("theirs")
+    for name in (".env", ".bashrc"):
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(HicorexError, match="hicorex-ready is not what a run of hicorex leaves; move it away"):
+        check_folder(tmp_path, False, {})
+    assert sorted(os.listdir(tmp_path)) == [".bashrc", ".env", ".hicorex-ready"]

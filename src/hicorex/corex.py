@@ -32,7 +32,7 @@ from hicorex.layer import (
     labels_of,
     used_only,
 )
-from hicorex.layer_checks import going_on
+from hicorex.layer_checks import MOST_STATES, going_on
 from hicorex.marginals.base import Questions, most_likely
 from hicorex.model_checks import check_corex
 from hicorex.progress import Progress
@@ -153,7 +153,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
 
     _parameter_constraints: dict = {
         "n_factors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_states": [Interval(Integral, 2, 100, closed="both")],
+        "n_states": [Interval(Integral, 2, MOST_STATES, closed="both")],
         "marginals": [str, list, tuple, np.ndarray, dict],
         "structure": [StrOptions(set(RULES))],
         "n_init": [Interval(Integral, 1, None, closed="left")],

@@ -33,6 +33,8 @@ REMEDIES = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT), "; choose another place"),
     errno.ENAMETOOLONG: "; choose a shorter name",
 }
+# What the model of a folder of results is called.
+MODEL = "model.hicorex"
 # Within a folder: new files that are whole and take their places, and among them the list of old ones that go.
 READY, GOING = ".hicorex-ready", ".going"
 # What drafts within a folder are named after.

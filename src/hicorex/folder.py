@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hicorex.columns import rows_of
-from hicorex.files import new_file, whole_folder
+from hicorex.files import MODEL, new_file, whole_folder
 from hicorex.graph import graph_of
 from hicorex.outputs import RESULTS, allow_folder
 from hicorex.printing import json_text
@@ -65,7 +65,7 @@ def write_folder(
         What the results are made from, which must not be in the folder: see ``allow_folder``.
     """
     with whole_folder(folder, RESULTS, partial(allow_folder, folder, overwrite, inputs or {})) as draft:
-        model.save(draft / "model.hicorex")
+        model.save(draft / MODEL)
         if isinstance(table.frame, Brought):
             _write_large(draft, model, table, groupings, title)
             return

@@ -19,6 +19,7 @@ from hicorex.evidence import Rung, gather
 from hicorex.exceptions import HicorexError
 from hicorex.explainer import Explainer
 from hicorex.intake import Intake, take_in, weighted
+from hicorex.layer_checks import MOST_STATES
 from hicorex.model_checks import check_hierarchy
 from hicorex.progress import Progress
 
@@ -76,7 +77,7 @@ class HierarchicalCorex(Explainer):
     _fitted = FITTED
     _parameter_constraints: dict = Corex._parameter_constraints | {
         "layers": [tuple, list, np.ndarray, Integral, StrOptions({"auto"})],
-        "n_states": [Interval(Integral, 2, 100, closed="both"), tuple, list, np.ndarray],
+        "n_states": [Interval(Integral, 2, MOST_STATES, closed="both"), tuple, list, np.ndarray],
     }
     _parameter_constraints.pop("n_factors")
 
@@ -290,8 +291,10 @@ class HierarchicalCorex(Explainer):
         if len(states) != len(sizes):
             raise HicorexError(f"n_states lists {len(states)} numbers for {len(sizes)} layers; give one a layer.")
         for number in states:
-            if isinstance(number, bool) or not isinstance(number, Integral) or not 2 <= int(number) <= 100:
-                raise HicorexError(f"n_states has {number!r} in it; each layer needs a whole number from 2 to 100.")
+            if isinstance(number, bool) or not isinstance(number, Integral) or not 2 <= int(number) <= MOST_STATES:
+                raise HicorexError(
+                    f"n_states has {number!r} in it; each layer needs a whole number, 2 to {MOST_STATES}."
+                )
         return [int(size) for size in sizes], [int(number) for number in states]
 
 

@@ -7,6 +7,7 @@ import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
 from hicorex.archive import read_archive
 from hicorex.exceptions import UnsoundError
 from hicorex.explainer import Explainer
+from hicorex.files import MODEL
 
 
 def load(path: Any) -> Explainer:
@@ -35,7 +36,7 @@ def load(path: Any) -> Explainer:
     True
     """
     path = Path(path)
-    return read_archive(path / "model.hicorex" if path.is_dir() else path, "model", check_model)
+    return read_archive(path / MODEL if path.is_dir() else path, "model", check_model)
 
 
 def check_model(model: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from hicorex.archive import HEAD
 from hicorex.exceptions import HicorexError
-from hicorex.files import READY, finish, held_in, is_stream, probe_file, probe_folder, real_path
+from hicorex.files import MODEL, READY, finish, held_in, is_stream, probe_file, probe_folder, real_path
 
 _NAME = rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"'
 # How a file of each kind begins; tables in Parquet by the titles of their columns.
@@ -33,7 +33,7 @@ BEGINNINGS = {
 }
 # The files of a folder of results, and the kind of each.
 RESULTS = {
-    "model.hicorex": "model",
+    MODEL: "model",
     "columns.csv": "columns",
     "factors.csv": "factors",
     "structure.csv": "structure",
@@ -85,7 +85,7 @@ def allow_file(path: Any, kind: str, overwrite: bool, inputs: Mapping[str, Any])
     real = real_path(path)
     for what, given in inputs.items():
         _refuse_within(path, real, what, given)
-        if _is_same(real, given) or _is_same(real, os.path.join(given, "model.hicorex")):
+        if _is_same(real, given) or _is_same(real, os.path.join(given, MODEL)):
             raise HicorexError(f"--out {path} is {what} ({_called(given)}); choose another name.")
     if not os.path.exists(real):
         return

@@ -209,6 +209,7 @@ def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float
 def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
     """The model that the options ask for, not yet fitted."""
     from hicorex.hierarchy import HierarchicalCorex
+    from hicorex.layer_checks import MOST_STATES
 
     sizes: Any = (
         "auto" if layers == "auto" else options.whole_numbers(layers, "--layers", "auto or numbers such as 20,3,1")
@@ -217,8 +218,8 @@ def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
     if len(numbers) > 1 and (layers == "auto" or len(numbers) != len(sizes)):
         several = "one number" if layers == "auto" else "one number, or one for each of the layers"
         raise HicorexError(f"--states {states}: give {several}.")
-    if not all(2 <= number <= 100 for number in numbers):
-        raise HicorexError(f"--states {states}: give a factor 2 to 100 states.")
+    if not all(2 <= number <= MOST_STATES for number in numbers):
+        raise HicorexError(f"--states {states}: give a factor 2 to {MOST_STATES} states.")
     model = HierarchicalCorex(sizes, n_states=numbers[0] if len(numbers) == 1 else numbers, **settings)
     model._shape()  # what is wrong with it is better told before a file is read
     return model

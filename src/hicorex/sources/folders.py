@@ -5,13 +5,11 @@ import stat
 from collections.abc import Iterator
 
 from hicorex.exceptions import HicorexError
+from hicorex.files import MODEL
 from hicorex.sources.choice import ENDINGS, kind_of
 from hicorex.sources.formats import Parquet
 from hicorex.sources.integrity import not_opened, whole
 from hicorex.sources.tables import TableSource
-
-# What every folder of results has.
-MODEL = "model.hicorex"
 
 
 class FolderSource(TableSource):
