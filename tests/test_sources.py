@@ -20,7 +20,7 @@ from pyarrow import feather, fs, ipc
 from pyarrow import parquet as pq
 
 import hicorex.sources.arrays
-from hicorex import HicorexError
+from hicorex import Corex, HicorexError
 from hicorex.sources import source_of
 from hicorex.sources.datasets import Fragment
 from hicorex.sources.formats import Feather
