@@ -131,8 +131,8 @@ def test_files_that_change_under_a_fit(name, moment, in_parts, harm, run, tmp_pa
     done = run("fit", name, *FIT, "--quiet")
     assert done.code == 2, done.err
     assert done.err.splitlines()[-1].endswith(
-        f"{path.name} has changed since it was opened, its contents, rights or links; start again, and leave it as it is "
-        "until the end."
+        f"{path.name} has changed since it was opened, its contents, rights or links; start again, and leave it "
+        "as it is until the end."
     )
     assert not Path("r").exists()
 
