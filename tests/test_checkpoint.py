@@ -303,7 +303,10 @@ def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
 
 
 def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
-    """kill -9 at random moments; each time the fit goes on, until it is through, and then from the start again."""
+    """kill -9 at random moments; each time the fit goes on, until it is through, and then from the start again.
+
+    Fifty times at least, half of them with something done, and four times to the end.
+    """
     code = """
         import os, random, signal, sys, time
         from pathlib import Path
@@ -320,7 +323,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
         lasts = time.perf_counter() - begun
         path.unlink(missing_ok=True)
         kills = finished = found = 0
-        while kills < 50:
+        while kills < 50 or finished < 4 or found < 26:
             child = os.fork()
             if child == 0:
                 model = make().fit(X, checkpoint=Checkpoint(path, every=0))
@@ -339,9 +342,9 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
                 found += 1
         model = make().fit(X, checkpoint=path)
         assert to_bytes("model", model) == whole
-        print(kills, finished > 3, found > 25, sorted(f.name for f in Path(".").iterdir()))
+        print(sorted(f.name for f in Path(".").iterdir()))
     """
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, cwd=tmp_path, timeout=600
     )
-    assert run.stdout.split("\n")[0] == "50 True True ['c']", run.stderr
+    assert run.stdout.split("\n")[0] == "['c']", run.stderr

@@ -143,13 +143,13 @@ BAD = {
     "short": (ONES[:3], r"sample_weight has shape \(3,\); give one number for each of the 80 samples"),
     "2d": (ONES[:, None], r"sample_weight has shape \(80, 1\)"),
     "negative": (np.where(np.arange(80) == 7, -0.5, 1), "sample_weight has the negative number -0.5 in row 7"),
-    "zero": (0 * ONES, "sample_weight leaves fewer than two samples"),
+    "zero": (0 * ONES, "sample_weight is zero for all samples, or for all but one"),
     "nan": (np.where(np.arange(80) == 7, np.nan, 1), "sample_weight has a missing value in row 7"),
     "na": (pd.array([pd.NA] * 80, dtype="Float64"), "sample_weight"),
     "infinite": (np.inf * ONES, "sample_weight has an infinity in row 0"),
     "one": (
         np.eye(80)[0],
-        "sample_weight leaves fewer than two samples; give at least two a positive weight",
+        "sample_weight is zero for all samples, or for all but one; give at least two a positive weight",
     ),
     "all to one": (np.where(np.arange(80) == 7, 0.5, 1e-12), "sample_weight gives all weight to one sample"),
     "text": (["a"] * 80, "sample_weight holds something else than numbers"),
@@ -187,7 +187,7 @@ def test_the_command_line_and_the_library_have_one_rule(run, tmp_path):
     assert_allclose(again.tc_, model.tc_, rtol=1e-6)
     assert_allclose(again.bounds_.lower_stderr, model.bounds_.lower_stderr, rtol=1e-6)
     for column, message in {
-        "zero": "Column 'zero' of --weights leaves fewer than two samples",
+        "zero": "Column 'zero' of --weights is zero for all samples, or for all but one",
         "one": "Column 'one' of --weights gives all weight to one sample",
         "gap": "Column 'gap' of --weights has a missing value in row 3",
     }.items():

@@ -293,7 +293,7 @@ class HierarchicalCorex(Explainer):
         for number in states:
             if isinstance(number, bool) or not isinstance(number, Integral) or not 2 <= int(number) <= MOST_STATES:
                 raise HicorexError(
-                    f"n_states has {number!r} in it; each layer needs a whole number, 2 to {MOST_STATES}."
+                    f"n_states has {number!r} in it; each layer needs a whole number from 2 to {MOST_STATES}."
                 )
         return [int(size) for size in sizes], [int(number) for number in states]
 

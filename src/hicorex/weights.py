@@ -36,7 +36,7 @@ def check_weights(given: Any, n_samples: int, name: str) -> np.ndarray:
             what = what or f"the negative number {weight[row]:.4g}"
             raise HicorexError(f"{name} has {what} in row {row}; give 0 to leave a sample out, or a positive number.")
     if np.count_nonzero(weight) < 2:
-        raise HicorexError(f"{name} leaves fewer than two samples; give at least two a positive weight.")
+        raise HicorexError(f"{name} is zero for all samples, or for all but one; give at least two a positive weight.")
     return weight
 
 
