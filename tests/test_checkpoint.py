@@ -328,7 +328,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
             if child == 0:
                 model = make().fit(X, checkpoint=Checkpoint(path, every=0))
                 os._exit(0 if to_bytes("model", model) == whole else 1)
-            time.sleep(random.random() * lasts / 2)
+            time.sleep(1.2 * random.random() * lasts)
             os.kill(child, signal.SIGKILL)
             status = os.waitpid(child, 0)[1]
             if os.WIFEXITED(status):
