@@ -238,6 +238,7 @@ def _draw_legend(ax: "Axes", grouping: Grouping, number: np.ndarray) -> None:
         title=label_of(grouping.title, 32),
         loc="center left",
         bbox_to_anchor=(1, 0.5),
+        borderaxespad=1,
         frameon=False,
         fontsize=8,
         title_fontsize=9,

@@ -16,7 +16,7 @@ from hicorex.exceptions import HicorexError
 from hicorex.room import current, require_table
 from hicorex.sources.arrow_sizes import batch_sizes
 from hicorex.sources.base import Opened, Part
-from hicorex.sources.integrity import check_handle, stamp_of, unchanged
+from hicorex.sources.integrity import check_stamp, stamp_of, unchanged
 from hicorex.sources.schemas import width
 
 SMALLER = "write it with smaller ones, or give more memory"
@@ -28,10 +28,9 @@ class File(Part):
 
     def __init__(self, path: str):
         self.name = path
-        with pa.OSFile(os.fsencode(path)) as file:
-            self.stamp = stamp_of(file.fileno())
-            with unchanged(path, self.stamp):
-                self._look(file)
+        self.stamp = stamp_of(path)  # before it is opened, and looked at again after: the file between is that one
+        with pa.OSFile(os.fsencode(path)) as file, unchanged(path, self.stamp):
+            self._look(file)
 
     @abstractmethod
     def _look(self, file: Any) -> None:
@@ -41,7 +40,7 @@ class File(Part):
         """The same file, opened once more."""
         file = pa.OSFile(os.fsencode(self.name))
         try:
-            check_handle(self.name, file.fileno(), self.stamp or ())
+            check_stamp(self.name, self.stamp or ())
         except BaseException:
             file.close()
             raise
@@ -144,7 +143,7 @@ def _group_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
         require_table(f"A row group of {name}", group.num_rows * fixed // 8 + in_lists, SMALLER)
         table = opened.read_row_group(unit)
         written_out = sum(map(_text_bytes, compress(table.columns, texts)))
-        require_table(f"A row group of {name}", table.nbytes + written_out, SMALLER)
+        require_table(f"A row group of {name}", table.get_total_buffer_size() + written_out, SMALLER)
         return table.cast(schema)
 
     return decode

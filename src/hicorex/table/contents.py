@@ -53,10 +53,9 @@ def contents(source: str | Path | BinaryIO) -> Iterator[tuple[pa.NativeFile, str
             return
         if not stat.S_ISREG(mode):
             raise HicorexError(f"{name} is {kind_of(name)}; give a file, or - for standard input.")
-        with pa.OSFile(os.fsencode(name)) as file:
-            stamp = stamp_of(file.fileno())
-            with unchanged(name, stamp):
-                yield _unpacked(file, name), name
+        stamp = stamp_of(name)  # before it is opened, and looked at again after: the file between is that one
+        with pa.OSFile(os.fsencode(name)) as file, unchanged(name, stamp):
+            yield _unpacked(file, name), name
     except OSError as error:
         raise not_opened(name, error) from None
 

@@ -81,7 +81,7 @@ def _counted(pieces: Iterable[pa.Table], name: str) -> Iterator[pa.Table]:
     """Pieces of a table, as many as may be taken."""
     n_bytes = 0
     for piece in pieces:
-        n_bytes += piece.nbytes
+        n_bytes += piece.get_total_buffer_size()
         require_table(f"{name}, read at once,", n_bytes, MORE, at_least=True)
         yield piece
 
