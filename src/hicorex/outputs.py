@@ -8,7 +8,7 @@ be copied, mailed and taken from older versions. Whoever changes how a file begi
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,24 @@ from typing import Any
 from hicorex.archive import HEAD
 from hicorex.exceptions import HicorexError
 from hicorex.files import MODEL, READY, finish, held_in, is_stream, probe_file, probe_folder, real_path
+from hicorex.spreadsheet import COLUMNS, FACTORS, SAMPLES, STRUCTURE
 
 _NAME = rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"'
+
+
+def _row(titles: Sequence[str]) -> bytes:
+    """Titles as the first row of a CSV file has them."""
+    return ",".join(f'"{title}"' for title in titles).encode()
+
+
 # How a file of each kind begins; tables in Parquet by the titles of their columns.
 BEGINNINGS = {
     "model": re.compile(HEAD.pattern + rb'\\"kind\\":\\"model\\"', re.DOTALL),
-    "columns": re.compile(rb'"column","kind","missing","why"'),
-    "factors": re.compile(rb'"factor","layer","states","explains"'),
-    "structure": re.compile(rb'"variable","factor","layer","alpha"'),
+    "columns": re.compile(_row(COLUMNS)),
+    "factors": re.compile(_row(FACTORS[:4])),
+    "structure": re.compile(_row(STRUCTURE[:4])),
     "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+")+\n'),
-    "samples": re.compile(_NAME + rb',"total_correlation","surprise","most_surprised_factor","factor_surprise"\n'),
+    "samples": re.compile(_NAME + b"," + _row(SAMPLES) + b"\n"),
     "bounds": re.compile(rb'\{\s*"unit": "nats",'),
     "graph": re.compile(rb'<\?xml [^>]*>\s*<graphml [^>]*>\s*<key id="label" [^>]*>\s*<key id="kind" '),
     "report": re.compile(rb'<!doctype html>.{,2000}<meta name="generator" content="hicorex ', re.DOTALL),
