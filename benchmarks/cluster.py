@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 
 from hicorex import Corex
-from hicorex.data import Data
-from hicorex.intake import take_in
-from hicorex.layer import run_pass
+from hicorex.input.intake import take_in
+from hicorex.layer.data import Data
+from hicorex.layer.loop import run_pass
+from hicorex.layer.structure import RULES
 from hicorex.marginals.base import Estimate
-from hicorex.structure import RULES
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 SETTINGS = {"n_init": 2, "max_iter": 15, "tol": 0.0, "random_state": 0, "n_jobs": 2}

@@ -6,9 +6,9 @@ import numpy as np
 
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
 from hicorex.engine import LocalEngine
-from hicorex.intake import take_in
-from hicorex.layer import first_state, run_pass, update
-from hicorex.structure import RULES
+from hicorex.input.intake import take_in
+from hicorex.layer.loop import first_state, run_pass, update
+from hicorex.layer.structure import RULES
 
 ROUNDS = 4
 REPEATS = 10

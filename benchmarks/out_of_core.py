@@ -44,9 +44,9 @@ def run(path: str, n_init: int) -> dict:
 
     from hicorex import Corex
     from hicorex.engine import LocalEngine
-    from hicorex.intake import take_in
-    from hicorex.layer import run_pass
-    from hicorex.sources import source_of
+    from hicorex.input.intake import take_in
+    from hicorex.input.sources import source_of
+    from hicorex.layer.loop import run_pass
 
     source = source_of(path)
 
@@ -105,8 +105,8 @@ def forget(path: str) -> None:
 
 def fitted_state(model, data):
     """The state of a fitted layer that asks what a pass of the fit asks."""
+    from hicorex.layer.structure import RULES
     from hicorex.marginals.base import Estimate
-    from hicorex.structure import RULES
 
     state = model._state
     questions = []

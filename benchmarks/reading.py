@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from hicorex.table import read_table
+from hicorex.input.files import read_table
 
 REPEATS = 3
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hicorex import Corex, layer
+from hicorex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree
+from hicorex.layer import loop as layer
 from hicorex.marginals import categorical, gaussian
 
 STRENGTHS = (1e-6, 0.3, 1.0, 3.0, 10.0)

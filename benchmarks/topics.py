@@ -26,7 +26,7 @@ X, m = load_npz(sys.argv[1]).tocsr() > 0, int(sys.argv[2])
 """
 HICOREX = """
 from hicorex import Corex
-from hicorex.graph import ranked_links
+from hicorex.findings.graph import ranked_links
 Corex(3, n_init=1, random_state=0).fit(X[:500, :2000])
 begin = perf_counter()
 model = Corex(m, n_init={n_init}, random_state={seed}).fit(X)

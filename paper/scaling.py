@@ -16,8 +16,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from hicorex import Corex
 from hicorex.datasets import make_independent_clusters, make_overlapping_clusters
+from hicorex.layer.progress import Progress
 from hicorex.plot.canvas import PALETTE
-from hicorex.progress import Progress
 
 SOURCE = ""
 ITERATIONS = 10

@@ -17,7 +17,7 @@ from sklearn.neural_network import BernoulliRBM
 
 from hicorex import HicorexError, HierarchicalCorex, plot
 from hicorex.datasets import load_quantquote
-from hicorex.graph import Edge, Graph, Node
+from hicorex.findings.graph import Edge, Graph, Node
 
 SOURCE = "sp500"
 LAYERS, N_LINKS = (20, 3, 1), 400

@@ -8,7 +8,7 @@ from hashlib import sha256
 import numpy as np
 from safetensors import numpy as safetensors
 
-from hicorex.archive import HEAD, from_bytes
+from hicorex.storage.archive import HEAD, from_bytes
 
 HOSTILE = '<img src=x onerror="alert(1)">\x1b[2J'
 
@@ -120,8 +120,8 @@ def used(raw, X, folder, report=True):
 
     import hicorex
     from hicorex import HicorexError
+    from hicorex.findings.results import description, summary
     from hicorex.model_file import check_model
-    from hicorex.results import description, summary
 
     try:
         model = from_bytes(raw, "model", "file", check_model)

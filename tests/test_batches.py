@@ -8,13 +8,14 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 import hicorex
-from hicorex import Corex, HierarchicalCorex, layer
-from hicorex.batches import Batches, Running, step_size
-from hicorex.checkpoint import Checkpoint
+from hicorex import Corex, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
-from hicorex.intake import take_in
+from hicorex.input.intake import take_in
+from hicorex.layer import loop as layer
+from hicorex.layer.batches import Batches, Running, step_size
+from hicorex.storage.checkpoint import Checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,7 @@ def test_a_fit_by_batches_goes_on_to_the_same_bits(tmp_path, tree):
     class Enough(Exception):
         pass
 
-    class Listener(hicorex.progress.Progress):
+    class Listener(hicorex.layer.progress.Progress):
         def iteration(self, iteration, *_):
             if iteration == 6:
                 raise Enough

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from test_model_file import mixed_frame
 
-from hicorex import Checkpoint, Corex, HicorexError, HierarchicalCorex, layer
-from hicorex.archive import read_archive, to_bytes, write_archive
+from hicorex import Checkpoint, Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
+from hicorex.layer import loop as layer
+from hicorex.storage.archive import read_archive, to_bytes, write_archive
 
 
 class Stop(Exception):
@@ -32,7 +33,7 @@ def stopping(monkeypatch):
             if next(left) == 0:
                 raise Stop
 
-        monkeypatch.setattr("hicorex.checkpoint.write_archive", write)
+        monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", write)
         return Checkpoint(path, every=0)
 
     return make
@@ -98,7 +99,7 @@ def test_finished_checkpoint_gives_the_model_at_once(tmp_path):
 
 def test_saves_no_more_often_than_asked(tmp_path, monkeypatch):
     saved = []
-    monkeypatch.setattr("hicorex.checkpoint.write_archive", lambda *args: saved.append(args))
+    monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", lambda *args: saved.append(args))
     HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=Checkpoint(tmp_path / "c", every=1e6))
     assert len(saved) == 2  # after each layer
 
@@ -221,7 +222,7 @@ def test_interrupt_with_a_full_disk_is_an_interrupt_still(tmp_path, monkeypatch)
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hicorex.checkpoint.write_archive", full)
+    monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", full)
     monkeypatch.setattr(layer, "run_pass", stop)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="no space left"):
         Corex(4).fit(TREE, checkpoint=tmp_path / "c")
@@ -271,7 +272,7 @@ def test_disk_that_is_full_does_not_end_the_fit(tmp_path, monkeypatch):
         raise HicorexError("c cannot be written: no space left on device.")
 
     whole = HierarchicalCorex((4, 1), random_state=0).fit(TREE)
-    monkeypatch.setattr("hicorex.checkpoint.write_archive", full)
+    monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", full)
     with pytest.warns(UserWarning, match="no space left on device. The fit goes on without a new checkpoint"):
         model = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert to_bytes("model", model) == to_bytes("model", whole)
@@ -311,7 +312,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
         import os, random, signal, sys, time
         from pathlib import Path
         from hicorex import Checkpoint, HierarchicalCorex
-        from hicorex.archive import read_archive, to_bytes, write_archive
+        from hicorex.storage.archive import read_archive, to_bytes, write_archive
         from hicorex.datasets import make_latent_tree
         X, _ = make_latent_tree(600, 80, 8, root_flip=0.15, random_state=0)
         make = lambda: HierarchicalCorex((8, 1), tol=0, max_iter=25, n_init=2, n_jobs=1, random_state=0)

@@ -22,8 +22,8 @@ from sklearn.metrics import adjusted_rand_score
 import hicorex
 from hicorex import cli
 from hicorex.cli import ending
-from hicorex.folder import NAMES
-from hicorex.outputs import is_written
+from hicorex.cli.folder import NAMES
+from hicorex.storage.outputs import is_written
 
 WINE = load_wine(as_frame=True).data
 COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
@@ -310,7 +310,7 @@ def odd_files(tmp_path_factory):
     raw[-5] ^= 1
     (folder / "damaged.hicorex").write_bytes(raw)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hicorex.archive.FORMAT", 99)
+        patch.setattr("hicorex.storage.archive.FORMAT", 99)
         model.save(folder / "newer.hicorex")
     (folder / "folder").mkdir()
     (folder / "folder" / "diary.txt").write_text("mine")
@@ -449,8 +449,8 @@ def test_columns_of_arrays_that_are_left_out_keep_their_numbers(form, run, tmp_p
     assert set(pd.read_csv("r/structure.csv")["variable"]) == {"x0", "x2", "x3", "x5", "x6", "x7", "x8"}
     assert run("transform", "r", name).out == (tmp_path / "r" / "labels.csv").read_text()
     if form == "npy":
-        monkeypatch.setattr("hicorex.large.OF_FREE", 10**12)
-        monkeypatch.setattr("hicorex.large._be_lean", lambda: None)
+        monkeypatch.setattr("hicorex.cli.large.OF_FREE", 10**12)
+        monkeypatch.setattr("hicorex.cli.large._be_lean", lambda: None)
         assert run("fit", name, *words, "parts").code == 0
         for file in ("structure.csv", "labels.csv"):
             assert (tmp_path / "parts" / file).read_text() == (tmp_path / "r" / file).read_text()

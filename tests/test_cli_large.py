@@ -15,11 +15,11 @@ import pytest
 from pyarrow import feather, parquet
 
 import hicorex
-from hicorex import folder, large
+from hicorex.cli import folder, large
+from hicorex.cli.folder import LARGE_NAMES, NAMES
 from hicorex.cli.options import memory_size
-from hicorex.folder import LARGE_NAMES, NAMES
-from hicorex.sources import source_of
-from hicorex.table import Reading, read_table, stream_table, streamed
+from hicorex.input.files import Reading, read_table, stream_table, streamed
+from hicorex.input.sources import source_of
 
 N_ROWS = 3000
 
@@ -327,7 +327,9 @@ def test_a_full_disk_is_told_in_a_line_and_leaves_nothing(tmp_path):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2**19, 2**19))
 
-    code = "import hicorex.table.formats as f; f.free_memory = lambda: 30_000; from hicorex.cli import main; main()"
+    code = (
+        "import hicorex.input.files.formats as f; f.free_memory = lambda: 30_000; from hicorex.cli import main; main()"
+    )
     command = [
         sys.executable,
         "-c",
@@ -355,8 +357,8 @@ def test_results_for_which_there_is_no_room_cost_nothing(tmp_path):
     """Of a table read part by part, the labels and samples of some thousand rows at a time."""
     write_parts(table_of(9000), tmp_path / "t")
     code = (
-        "import hicorex.large, hicorex.table.streamed as streamed\n"
-        "hicorex.large.OF_FREE, streamed.BATCH_CELLS = 10**12, 60_000\n"
+        "import hicorex.cli.large, hicorex.input.files.streamed as streamed\n"
+        "hicorex.cli.large.OF_FREE, streamed.BATCH_CELLS = 10**12, 60_000\n"
         "from hicorex.__main__ import main\n"
         "main()"
     )

@@ -30,11 +30,11 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 from hicorex.engine import LocalEngine, cluster, reduction
 from hicorex.engine.cluster import ClusterEngine, current_client
-from hicorex.engine.collection import column_names, row_count, row_lengths, row_parts
 from hicorex.engine.held import Held
 from hicorex.engine.reduction import add_up
 from hicorex.engine.watch import Watch
 from hicorex.exceptions import HicorexError
+from hicorex.input.collection import column_names, row_count, row_lengths, row_parts
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -27,10 +27,11 @@ from clusters import (  # noqa: F401
 from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
-from hicorex import Corex, HierarchicalCorex, corex, significance
+from hicorex import Corex, HierarchicalCorex, corex
 from hicorex.engine import ClusterEngine, cluster
 from hicorex.exceptions import HicorexError
-from hicorex.progress import Progress
+from hicorex.layer.progress import Progress
+from hicorex.selection import significance
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -19,9 +19,9 @@ from test_model_file import GOLDEN, MODELS
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
-from hicorex.archive import from_bytes, read_archive, to_bytes, write_archive
+from hicorex.findings.results import description, summary
 from hicorex.model_file import check_model
-from hicorex.results import description, summary
+from hicorex.storage.archive import from_bytes, read_archive, to_bytes, write_archive
 
 X = pd.read_parquet(GOLDEN / "table.parquet")
 RAW = {file.stem: file.read_bytes() for file in sorted(GOLDEN.glob("*.hicorex"))}
@@ -309,7 +309,7 @@ def _checkpoint(name, path, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("hicorex.checkpoint.write_archive", write)
+        patch.setattr("hicorex.storage.checkpoint.write_archive", write)
         with pytest.raises(KeyboardInterrupt):
             FITS[name]().fit(TREE, checkpoint=hicorex.Checkpoint(path, every=0))
     return saved[stop_after - 1]

@@ -12,8 +12,8 @@ import warnings
 import pytest
 
 from hicorex import HicorexError
-from hicorex.drafts import drafted
-from hicorex.files import READY, finish, whole_file, whole_folder
+from hicorex.storage.drafts import drafted
+from hicorex.storage.files import READY, finish, whole_file, whole_folder
 
 OLD = {"model.hicorex": "old", "labels.csv": "old", "samples.parquet": "old"}
 NEW = {"model.hicorex": "new", "labels.csv": "new", "report.html": "new"}
@@ -317,7 +317,7 @@ def test_mount_points_are_filled(tmp_path):
     code = """
         from pathlib import Path
         from hicorex.cli.fit import _beside
-        from hicorex.files import probe_folder, whole_folder
+        from hicorex.storage.files import probe_folder, whole_folder
         for text in ("old", "new"):
             probe_folder("outer/disk")
             with whole_folder("outer/disk", {"a"}) as draft:
@@ -335,5 +335,5 @@ def test_mount_points_are_filled(tmp_path):
 def test_a_full_disk_is_told_before_anything_is_done(tmp_path):
     (tmp_path / "disk").mkdir()
     mounts = "mount -t tmpfs -o size=64k none disk && ! cat /dev/zero > disk/zeros 2> /dev/null"
-    done = with_disks(tmp_path, mounts, "from hicorex.files import probe_folder; probe_folder('disk/out')")
+    done = with_disks(tmp_path, mounts, "from hicorex.storage.files import probe_folder; probe_folder('disk/out')")
     assert "no space left on device; free some space there, or choose another place" in done.stderr

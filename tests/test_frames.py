@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hicorex import HicorexError
-from hicorex.columns import Columns
 from hicorex.engine import LocalEngine
-from hicorex.intake import take_in
+from hicorex.input.columns import Columns
+from hicorex.input.intake import take_in
 
 LEVELS = ["zebra", "ape", "unused", "cat", "äffin"]
 TEXTS = ["cat", None, "ape", "zebra", "ape", "äffin", None, "cat"]

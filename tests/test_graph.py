@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HierarchicalCorex
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
-from hicorex.graph import graph_of
+from hicorex.findings.graph import graph_of
 
 AS_READ = {
     HOSTILE[6]: "control\ufffd\ufffd\ufffd[31m\x7f\x85",

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hicorex import HicorexError
-from hicorex.groups import groupings_of
+from hicorex.findings.groups import groupings_of
 
 NAMES = ["AA", "NA", "IBM", "T", "XOM", "zero", "one", "two"]
 

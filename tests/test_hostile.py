@@ -19,15 +19,15 @@ from rich.text import Text
 
 import hicorex
 from hicorex import HicorexError, HierarchicalCorex
-from hicorex.archive import to_bytes
+from hicorex.cli.display import LiveProgress, PrintableConsole, show_decisions
 from hicorex.datasets import make_latent_tree
-from hicorex.display import LiveProgress, PrintableConsole, show_decisions
-from hicorex.groups import groupings_of
+from hicorex.findings.groups import groupings_of
+from hicorex.findings.results import summary
+from hicorex.input.files.reading import Decision
 from hicorex.printing import PrintableStream, json_text, printable, printable_streams
 from hicorex.report import named_samples, write_report
 from hicorex.report.markup import Markup, element, joined, script_data, text
-from hicorex.results import summary
-from hicorex.table.reading import Decision
+from hicorex.storage.archive import to_bytes
 
 PACKAGE = Path(hicorex.__file__).parent
 AWAY = '<meta http-equiv=refresh content="0;url=http://127.0.0.1:9/x">'
@@ -140,7 +140,7 @@ def test_no_other_module_writes_html():
         made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and "Markup" in ast.unparse(node.func)]
         if own != "report/markup.py":
             assert not made, own
-        if own not in ("report/markup.py", "report/figures.py", "graph.py"):
+        if own not in ("report/markup.py", "report/figures.py", "findings/graph.py"):
             assert not [own for own in literals if tag.search(own)], own
 
 
@@ -213,9 +213,9 @@ def test_commands_on_a_crafted_model_leave_the_terminal_alone(clean, crafted, tm
 
 def test_whatever_a_command_prints_is_printable(clean, crafted, monkeypatch):
     """Also what nobody has thought of: text of another library, and where a fault arose."""
-    monkeypatch.setattr("hicorex.results.summary", lambda model: ESCAPES)
+    monkeypatch.setattr("hicorex.findings.results.summary", lambda model: ESCAPES)
     clean("describe", crafted[0])
-    monkeypatch.setattr("hicorex.results.summary", _fault)
+    monkeypatch.setattr("hicorex.findings.results.summary", _fault)
     clean("describe", crafted[0], code=1)
     clean("describe", crafted[0], "--debug", code=1)
 
@@ -227,10 +227,10 @@ def _fault(model):
 def test_messages_about_files_leave_the_terminal_alone(clean, tmp_path, monkeypatch):
     (tmp_path / "kind.hicorex").write_bytes(to_bytes(ESCAPES.replace("\ud800", ""), {}))
     clean("describe", "kind.hicorex", code=2, says="damaged")
-    monkeypatch.setattr("hicorex.archive.FORMAT", 99)
+    monkeypatch.setattr("hicorex.storage.archive.FORMAT", 99)
     monkeypatch.setattr("hicorex.__version__", ESCAPES.replace("\ud800", ""))
     (tmp_path / "version.hicorex").write_bytes(to_bytes("model", {}))
-    monkeypatch.setattr("hicorex.archive.FORMAT", 1)
+    monkeypatch.setattr("hicorex.storage.archive.FORMAT", 1)
     clean("describe", "version.hicorex", code=2, says="damaged")
 
 

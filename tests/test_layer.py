@@ -8,15 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hicorex import Corex, layer
+from hicorex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
-from hicorex.intake import take_in
+from hicorex.input.intake import take_in
+from hicorex.layer import loop as layer
+from hicorex.layer.starts import Seed
+from hicorex.layer.structure import Tree
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
-from hicorex.starts import Seed
-from hicorex.structure import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 

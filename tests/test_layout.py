@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hicorex import HierarchicalCorex
 from hicorex.datasets import make_latent_tree
-from hicorex.graph import Edge, Graph, Node, graph_of
-from hicorex.layout import GAP, arrange
+from hicorex.findings.graph import Edge, Graph, Node, graph_of
+from hicorex.findings.layout import GAP, arrange
 
 
 def graph(levels, links):

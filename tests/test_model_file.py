@@ -17,7 +17,7 @@ from safetensors import safe_open
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
-from hicorex.archive import FORMAT, from_bytes, to_bytes
+from hicorex.storage.archive import FORMAT, from_bytes, to_bytes
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -138,10 +138,10 @@ def test_wrong_files_are_refused(tmp_path, monkeypatch):
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "text").write_text("x,y\n1,2\n")
     (tmp_path / "pickle").write_bytes(pickle.dumps(model))
-    monkeypatch.setattr("hicorex.archive.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("hicorex.storage.archive.FORMAT", FORMAT + 1)
     monkeypatch.setattr("hicorex.__version__", "99.0")
     model.save(tmp_path / "newer")
-    monkeypatch.setattr("hicorex.archive.FORMAT", FORMAT)
+    monkeypatch.setattr("hicorex.storage.archive.FORMAT", FORMAT)
     for name, message in {
         "absent": "absent cannot be read: no such file or directory",
         "": "model.hicorex cannot be read: no such file",

@@ -12,10 +12,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, dataset, feather, fs, parquet
 
-from hicorex import Corex, HicorexError, intake, large
+from hicorex import Corex, HicorexError
 from hicorex.cli import fit as fitting
-from hicorex.sources import arrays, folders, source_of, tables
-from hicorex.table import contents
+from hicorex.cli import large
+from hicorex.input import intake
+from hicorex.input.files import contents
+from hicorex.input.sources import arrays, folders, source_of, tables
 
 FIT = ["--layers", "1", "--starts", "1", "--max-iter", "2", "--out", "r"]
 PYTHON = {"n_init": 1, "max_iter": 2, "random_state": 0}
@@ -140,7 +142,7 @@ def test_files_that_change_under_a_fit(name, moment, in_parts, harm, run, tmp_pa
 CODE = """
 import os, sys
 from hicorex import cli
-from hicorex.table import {module} as module
+from hicorex.input.files import {module} as module
 real = module.{function}
 def late(*given):
     os.truncate(sys.argv[2], 4096)

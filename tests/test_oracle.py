@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.special import rel_entr
 
+from hicorex.bounds.evaluation import explain, links_of, view
+from hicorex.bounds.evidence import Rung, gather
 from hicorex.engine import LocalEngine
-from hicorex.evaluation import explain, links_of, view
-from hicorex.evidence import Rung, gather
-from hicorex.intake import take_in
-from hicorex.layer import first_state, harden, run_pass, update
+from hicorex.input.intake import take_in
+from hicorex.layer.loop import first_state, harden, run_pass, update
+from hicorex.layer.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
 from hicorex.marginals import Gaussian
-from hicorex.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
 
 N_FACTORS = 3
 

@@ -17,13 +17,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 
 from hicorex import Corex, HierarchicalCorex
-from hicorex.checkpoint import Checkpoint
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
-from hicorex.intake import take_in
-from hicorex.progress import Progress
-from hicorex.spool import Spool, SpooledTable
+from hicorex.input.intake import take_in
+from hicorex.input.spool import Spool, SpooledTable
+from hicorex.layer.progress import Progress
+from hicorex.storage.checkpoint import Checkpoint
 
 # More than one part of 32 tiles each.
 N_ROWS, N_COLUMNS = 140_000, 12
@@ -203,7 +203,7 @@ def test_files_that_change_while_they_are_read(harm, mixed, tmp_path, monkeypatc
             file.write_bytes(kept[: len(kept) // 2] if harm == "broken" else kept + b" ")
         return schema
 
-    monkeypatch.setattr("hicorex.intake.Intake.learn", meddle)
+    monkeypatch.setattr("hicorex.input.intake.Intake.learn", meddle)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(HicorexError, match=r"part1\.parquet (has changed|is no longer there)"):
         Corex(3, **SETTINGS).fit(folder, checkpoint=tmp_path / "fit")

@@ -14,11 +14,11 @@ import pytest
 
 import hicorex
 from hicorex import HicorexError
-from hicorex.files import claimed_folder
-from hicorex.folder import write_folder
+from hicorex.cli.folder import write_folder
 from hicorex.hierarchy import HierarchicalCorex
-from hicorex.outputs import BEGINNINGS, RESULTS, check_folder, is_written
-from hicorex.table import Reading, read_table
+from hicorex.input.files import Reading, read_table
+from hicorex.storage.files import claimed_folder
+from hicorex.storage.outputs import BEGINNINGS, RESULTS, check_folder, is_written
 
 QUICK = ("--layers", "1", "--starts", "1", "--max-iter", "5", "--quiet")
 TABLE = pd.DataFrame(np.random.default_rng(0).integers(2, size=(30, 1)) ^ np.zeros((30, 4), int), columns=list("abcd"))

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from hicorex import Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
-from hicorex.graph import graph_of
+from hicorex.findings.graph import graph_of
 from hicorex.plot import graph
 from hicorex.plot.canvas import GREY, PALETTE, style_of
 from hicorex.plot.graph import DISC, SMALLEST, _that_fit

@@ -15,10 +15,10 @@ from conftest import HOSTILE, named_table
 from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HierarchicalCorex
+from hicorex.cli.folder import NAMES, write_results
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
-from hicorex.folder import NAMES, write_results
-from hicorex.graph import graph_of
-from hicorex.results import (
+from hicorex.findings.graph import graph_of
+from hicorex.findings.results import (
     bounds_dict,
     description,
     factors_table,
@@ -28,8 +28,8 @@ from hicorex.results import (
     summary,
     write_csv,
 )
-from hicorex.spreadsheet import original_table
-from hicorex.table import Decision
+from hicorex.input.files import Decision
+from hicorex.input.spreadsheet import original_table
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import pytest
 import scipy.sparse as sp
 from pyarrow import feather, parquet
 
-from hicorex.large import keeping_within
-from hicorex.room import Room, current, keeping, require_table
-from hicorex.sources import source_of
-from hicorex.table import read_table
+from hicorex.cli.large import keeping_within
+from hicorex.input.files import read_table
+from hicorex.input.room import Room, current, keeping, require_table
+from hicorex.input.sources import source_of
 
 # Of --memory 500MB, 13 MB are left for a text and 40 MB for a table.
 LIMIT = ["--memory", "500MB"]
@@ -60,7 +60,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_would_become_too_large_is_refused(name, run, tmp_path, monkeypatch):
-    monkeypatch.setattr("hicorex.large._be_lean", lambda: None)
+    monkeypatch.setattr("hicorex.cli.large._be_lean", lambda: None)
     BOMBS[name](tmp_path / name)
     assert (tmp_path / name).stat().st_size < 10**6 or name == "t.csv"
     done = run("fit", name, *LIMIT)
@@ -109,7 +109,7 @@ def test_tables_with_texts_are_the_same_within_a_limit(tmp_path):
 
 def test_streams_are_given_up_before_the_memory_is_gone(monkeypatch):
     """Without an option, what is free is the limit."""
-    monkeypatch.setattr("hicorex.large.formats.free_memory", lambda: 10**8)
+    monkeypatch.setattr("hicorex.cli.large.formats.free_memory", lambda: 10**8)
 
     class Endless(BytesIO):
         name = "endless.csv"

@@ -19,11 +19,11 @@ from numpy.testing import assert_array_equal
 from pyarrow import feather, fs, ipc
 from pyarrow import parquet as pq
 
-import hicorex.sources.arrays
+import hicorex.input.sources.arrays
 from hicorex import Corex, HicorexError
-from hicorex.sources import source_of
-from hicorex.sources.datasets import Fragment
-from hicorex.sources.formats import Feather
+from hicorex.input.sources import source_of
+from hicorex.input.sources.datasets import Fragment
+from hicorex.input.sources.formats import Feather
 
 FOLDER = Path("/proc/self/fd")
 
@@ -491,7 +491,7 @@ def test_file_that_is_truncated_is_noticed(tmp_path, write):
 def test_change_in_the_middle_of_a_read_is_noticed(tmp_path, monkeypatch):
     table = source_of(as_parquet(make_table(), tmp_path / "a.parquet"))
     array = source_of(as_array(None, tmp_path / "a"))
-    decode, fill = pq.ParquetFile.read_row_group, hicorex.sources.arrays._fill
+    decode, fill = pq.ParquetFile.read_row_group, hicorex.input.sources.arrays._fill
 
     def late_decode(file, at):
         os.utime(tmp_path / "a.parquet", (at + 1, at + 1))
@@ -502,7 +502,7 @@ def test_change_in_the_middle_of_a_read_is_noticed(tmp_path, monkeypatch):
         os.truncate(tmp_path / "a.npy", 100)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", late_decode)
-    monkeypatch.setattr(hicorex.sources.arrays, "_fill", late_fill)
+    monkeypatch.setattr(hicorex.input.sources.arrays, "_fill", late_fill)
     for source, name in ((table, "a.parquet"), (array, "a.npy")):
         with pytest.raises(HicorexError, match=rf"{name} has changed since it was opened"):
             source.read(0, 500)
@@ -561,7 +561,7 @@ def test_errors_of_the_disk_name_the_file(tmp_path, monkeypatch):
         source_of(as_array(None, tmp_path / "a")),
         source_of(as_parquet(make_table(), tmp_path / "a.parquet")),
     )
-    monkeypatch.setattr(hicorex.sources.arrays, "_fill", fail)
+    monkeypatch.setattr(hicorex.input.sources.arrays, "_fill", fail)
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", fail)
     for source, name in ((array, "a.npy"), (table, "a.parquet")):
         with pytest.raises(HicorexError, match=rf"{name} cannot be read: Input/output error; make or fetch"):
@@ -569,7 +569,7 @@ def test_errors_of_the_disk_name_the_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert table.read(0, 10).equals(make_table().slice(0, 10))
     os.truncate(tmp_path / "a.npy", 500)
-    monkeypatch.setattr("hicorex.sources.integrity.now", lambda *given: array._stamp)
+    monkeypatch.setattr("hicorex.input.sources.integrity.now", lambda *given: array._stamp)
     with pytest.raises(HicorexError, match=r"a\.npy cannot be read: it ends too early"):
         array.read(0, 1000)
 
@@ -775,7 +775,10 @@ def test_memory_in_use_does_not_grow_with_the_file(tmp_path, order):
 
 
 def test_import_is_cheap():
-    code = "import sys, hicorex.sources as s, numpy; s.source_of(numpy.ones((2, 2))); print('pyarrow' in sys.modules)"
+    code = (
+        "import sys, hicorex.input.sources as s, numpy; "
+        "s.source_of(numpy.ones((2, 2))); print('pyarrow' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.stdout.strip() == "False", run.stderr
 

@@ -11,13 +11,13 @@ from scipy import sparse
 
 import hicorex
 from hicorex import Corex, HierarchicalCorex, representation_bounds
-from hicorex.data import Data
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
-from hicorex.intake import take_in
+from hicorex.input.intake import take_in
+from hicorex.layer.data import Data
+from hicorex.layer.starts import feature_correlation
 from hicorex.marginals import Categorical, SparseCategorical
-from hicorex.significance import held_out_probabilities
-from hicorex.starts import feature_correlation
+from hicorex.selection.significance import held_out_probabilities
 
 RULES = ("unique", "overlap", "tree")
 

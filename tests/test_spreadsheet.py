@@ -12,16 +12,16 @@ import pyarrow as pa
 import pytest
 
 from hicorex import HierarchicalCorex
+from hicorex.cli.folder import NAMES, write_folder
 from hicorex.cli.model import _write
 from hicorex.datasets import make_latent_tree
-from hicorex.folder import NAMES, write_folder
-from hicorex.groups import groupings_of
+from hicorex.findings.groups import groupings_of
+from hicorex.findings.results import Growing, factors_table, labels_table, samples_table, structure_table, write_csv
+from hicorex.input.files import Reading, read_table
+from hicorex.input.files.formats import read_raw
+from hicorex.input.files.reading import Decision, Table
+from hicorex.input.spreadsheet import guarded, guarded_table, is_result, original, original_table
 from hicorex.printing import PrintableStream
-from hicorex.results import Growing, factors_table, labels_table, samples_table, structure_table, write_csv
-from hicorex.spreadsheet import guarded, guarded_table, is_result, original, original_table
-from hicorex.table import Reading, read_table
-from hicorex.table.formats import read_raw
-from hicorex.table.reading import Decision, Table
 
 FORMULAS = [
     "=1+2",

@@ -23,8 +23,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from hicorex import Corex, HicorexError
-from hicorex.table import Reading, read_new, read_table
-from hicorex.table.csv_file import BLANKS, MISSING
+from hicorex.input.files import Reading, read_new, read_table
+from hicorex.input.files.csv_file import BLANKS, MISSING
 
 FIVE = "group,x\nu,1.5\nv,2.5\nu,3.25\nv,4\nu,5\n"
 
@@ -929,7 +929,7 @@ def test_long_names_of_rows_take_no_more_room_than_in_the_file():
 
 def test_blank_lines_and_quotes_are_read_without_a_scan(monkeypatch):
     """A blank line, or cells of several lines, must not send the whole file through Python."""
-    monkeypatch.setattr("hicorex.table.csv_file._Parse._fault", None)
+    monkeypatch.setattr("hicorex.input.files.csv_file._Parse._fault", None)
     rows = "".join(f'"a ""{i}"" b",{i / 7}\r\n' for i in range(30))
     for text in (f"t,x\r\n{rows}\r\n\r\n", f't,x\n"two\nlines",1.5\n\n{rows}'):
         assert read(text).frame.num_rows == 30 + text.count("two")

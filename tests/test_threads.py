@@ -9,8 +9,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from hicorex import Corex
-from hicorex.archive import to_bytes
 from hicorex.engine import LocalEngine
+from hicorex.storage.archive import to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

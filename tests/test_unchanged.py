@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HicorexError, HierarchicalCorex
-from hicorex.archive import to_bytes
 from hicorex.datasets import make_latent_tree
 from hicorex.exceptions import ClusterLostError
-from hicorex.progress import Progress
+from hicorex.layer.progress import Progress
+from hicorex.storage.archive import to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FAST = {"n_init": 1, "max_iter": 12, "tol": 0.1, "n_jobs": 1, "random_state": 0}

@@ -90,7 +90,7 @@ def test_of_a_checkpoint_that_cannot_be_written(make, tmp_path, monkeypatch):
     def full(*args):
         raise HicorexError("The disk is full.")
 
-    monkeypatch.setattr("hicorex.checkpoint.write_archive", full)
+    monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", full)
     told_here(lambda: make().fit(X, checkpoint=Checkpoint(tmp_path / "c", every=0)), UserWarning, "disk is full")
 
 
@@ -102,4 +102,4 @@ def test_of_posteriors_that_look_like_states():
 def test_only_one_place_warns():
     """Whoever adds a warning names the caller's line by the same way."""
     package = Path(hicorex.__file__).parent
-    assert [f.name for f in package.rglob("*.py") if "warnings.warn(" in f.read_text()] == ["caution.py"]
+    assert [f.name for f in package.rglob("*.py") if "warnings.warn(" in f.read_text()] == ["exceptions.py"]

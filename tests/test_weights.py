@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
-from hicorex.archive import to_bytes
-from hicorex.weights import as_samples
+from hicorex.input.weights import as_samples
+from hicorex.storage.archive import to_bytes
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
@@ -99,7 +99,7 @@ def test_standard_errors_cover_the_truth_under_relative_weights():
     for _ in range(60):
         rows = rng.choice(20_000, 200)
         weight = as_samples(rng.gamma(0.5, size=200), "w")
-        found = hicorex.bounds.bounds_of([model._evidence(everything[rows], 1, weight)])
+        found = hicorex.bounds.bounds.bounds_of([model._evidence(everything[rows], 1, weight)])
         errors.append((found.lower - truth) / found.lower_stderr)
     assert 0.7 < np.std(errors) < 1.3  # 1.7 for weights of mean one
 
@@ -112,7 +112,7 @@ def test_standard_errors_cover_the_truth_under_relative_weights():
 @pytest.mark.parametrize("dtype", ["double", "single"])
 def test_weights_of_any_size_side_by_side_give_finite_results(weight, dtype, monkeypatch):
     if dtype == "single":
-        monkeypatch.setattr("hicorex.schema.SMALL_TABLE_CELLS", 0)
+        monkeypatch.setattr("hicorex.input.schema.SMALL_TABLE_CELLS", 0)
     for kinds in (KINDS, "rank", "categorical"):
         assert_finite(Corex(2, marginals=kinds, **FAST).fit(TABLE, sample_weight=weight))
     model = HierarchicalCorex((2, 1), marginals=KINDS, **FAST).fit(TABLE, sample_weight=weight)

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hicorex.folder import NAMES
+from hicorex.cli.folder import NAMES
 
 PROJECT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hicorex import datasets, plot
-    from hicorex.bounds import Bounds
-    from hicorex.checkpoint import Checkpoint
+    from hicorex.bounds.bounds import Bounds
     from hicorex.corex import Corex
     from hicorex.exceptions import HicorexError
     from hicorex.hierarchy import HierarchicalCorex
     from hicorex.model_file import load
     from hicorex.representation import representation_bounds
+    from hicorex.storage.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,8 +28,8 @@ __all__ = [
 
 # Names come from their modules when they are first asked for, so that the command line starts at once.
 _MODULES = {
-    "Bounds": "bounds",
-    "Checkpoint": "checkpoint",
+    "Bounds": "bounds.bounds",
+    "Checkpoint": "storage.checkpoint",
     "Corex": "corex",
     "HicorexError": "exceptions",
     "HierarchicalCorex": "hierarchy",

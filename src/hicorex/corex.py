@@ -10,16 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hicorex.archive import storable
-from hicorex.caution import caution
-from hicorex.checkpoint import Notes, noting
-from hicorex.data import Data, Part
+from hicorex.base import Explainer
+from hicorex.bounds.evaluation import View, links_of, view
+from hicorex.bounds.evidence import Rung, gather, marginal_surprisals
 from hicorex.engine import LocalEngine
-from hicorex.evaluation import View, links_of, view
-from hicorex.evidence import Rung, gather, marginal_surprisals
-from hicorex.explainer import Explainer
-from hicorex.intake import Intake, OnCluster, put_together, take_in, weighted
-from hicorex.layer import (
+from hicorex.exceptions import caution
+from hicorex.input.intake import Intake, OnCluster, put_together, take_in, weighted
+from hicorex.layer.data import Data, Part
+from hicorex.layer.loop import (
     Fit,
     State,
     add_scores,
@@ -32,15 +30,18 @@ from hicorex.layer import (
     labels_of,
     used_only,
 )
-from hicorex.layer_checks import MOST_STATES, going_on
+from hicorex.layer.notes import Notes
+from hicorex.layer.progress import Progress
+from hicorex.layer.stream import Stream, advance
+from hicorex.layer.structure import RULES
 from hicorex.marginals.base import Questions, most_likely
-from hicorex.model_checks import check_corex
-from hicorex.progress import Progress
-from hicorex.significance import LEVEL, held_out_probabilities, link_probabilities
-from hicorex.sizing import Search, Sizing, choose_size
-from hicorex.soundness import known
-from hicorex.stream import Stream, advance
-from hicorex.structure import RULES
+from hicorex.selection.significance import LEVEL, held_out_probabilities, link_probabilities
+from hicorex.selection.sizing import Search, Sizing, choose_size
+from hicorex.storage.checkpoint import noting
+from hicorex.storage.contents import STORED, Stored
+from hicorex.storage.layer_checks import MOST_STATES
+from hicorex.storage.model_checks import check_corex
+from hicorex.storage.soundness import known
 
 # New samples are read and labelled this many cells at a time.
 BATCH_CELLS = 2**23
@@ -317,7 +318,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
             batch_size=self.batch_size,
             progress=progress.iteration,
             **self._settings(),
-            **going_on(notes, "fit", data, n_starts=self.n_init, n_factors=self.n_factors_, n_states=self.n_states),
+            run=notes.recall_run("fit", data.blocks, self.n_init, self.n_factors_, self.n_states),
+            keep=lambda run: notes.note("run", ("fit", run)),
         )
         progress.layer_done()
         if not fit.converged:
@@ -527,4 +529,6 @@ def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.
     return np.concatenate(states, axis=1).T, np.concatenate(log_z, axis=1).T
 
 
-storable("corex", *Corex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config", make=Corex._restored)(Corex)
+STORED["corex"] = Stored(
+    Corex, (*Corex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config"), Corex._restored
+)

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from sklearn.utils import Bunch, check_random_state
 
 from hicorex.exceptions import HicorexError
-from hicorex.groups import groupings_of
+from hicorex.findings.groups import groupings_of
 from hicorex.information import sample_entropy
 
 # In a folder, a table of monthly returns and the groups of companies, which take the place of prices.

@@ -1,4 +1,10 @@
-"""The errors of hicorex: each names the column or the option, and the remedy."""
+"""Errors that tell what to do, and warnings that name the line of whoever called hicorex."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from hicorex.printing import printable_lines
 
@@ -18,5 +24,36 @@ class ColumnTypeError(HicorexError, TypeError):
     """A column whose values are not of one usable type."""
 
 
+class NotWrittenError(HicorexError):
+    """A file that cannot be written; what was there before is as it was."""
+
+
 class UnsoundError(HicorexError):
     """Something in a file that no fit could have left there; in words, what and why."""
+
+
+# Frames of these packages lie between hicorex and its caller: wrappers of methods, pipelines, grid searches.
+BETWEEN = frozenset({"hicorex", "sklearn", "joblib"})
+
+_QUIET = ContextVar("quiet", default=False)
+
+
+def caution(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, from the nearest line of the program that is none of hicorex or scikit-learn."""
+    if _QUIET.get():
+        return
+    # warnings.warn can skip packages by itself only from Python 3.12 on.
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Leave out what hicorex would warn of, in this thread alone: warnings.catch_warnings is for all of them."""
+    before = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(before)

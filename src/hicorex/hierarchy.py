@@ -11,17 +11,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hicorex.archive import storable
-from hicorex.checkpoint import Notes, noting
+from hicorex.base import Explainer
+from hicorex.bounds.evidence import Rung, gather
 from hicorex.corex import Corex
-from hicorex.data import Data
-from hicorex.evidence import Rung, gather
 from hicorex.exceptions import HicorexError
-from hicorex.explainer import Explainer
-from hicorex.intake import Intake, take_in, weighted
-from hicorex.layer_checks import MOST_STATES
-from hicorex.model_checks import check_hierarchy
-from hicorex.progress import Progress
+from hicorex.input.intake import Intake, take_in, weighted
+from hicorex.layer.data import Data
+from hicorex.layer.notes import Notes
+from hicorex.layer.progress import Progress
+from hicorex.storage.checkpoint import noting
+from hicorex.storage.contents import STORED, Stored
+from hicorex.storage.layer_checks import MOST_STATES
+from hicorex.storage.model_checks import check_hierarchy
 
 # Parameters that mean the same in every layer.
 SHARED = ("structure", "n_init", "max_iter", "tol", "batch_size", "n_jobs", "verbose")
@@ -305,11 +306,8 @@ def _side_by_side(arrays: list[np.ndarray], filler: float) -> np.ndarray:
     return np.concatenate(padded, axis=1)
 
 
-storable(
-    "hierarchy",
-    *HierarchicalCorex._get_param_names(),
-    *FITTED,
-    "_reading",
-    "_sklearn_output_config",
-    make=HierarchicalCorex._restored,
-)(HierarchicalCorex)
+STORED["hierarchy"] = Stored(
+    HierarchicalCorex,
+    (*HierarchicalCorex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config"),
+    HierarchicalCorex._restored,
+)

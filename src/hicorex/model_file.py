@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
-from hicorex.archive import read_archive
+from hicorex.base import Explainer
 from hicorex.exceptions import UnsoundError
-from hicorex.explainer import Explainer
-from hicorex.files import MODEL
+from hicorex.input.sources.choice import MODEL
+from hicorex.storage.archive import read_archive
 
 
 def load(path: Any) -> Explainer:

@@ -5,20 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.bounds import Bounds, bounds_of
-from hicorex.caution import caution
-from hicorex.data import Data
+from hicorex.bounds.bounds import Bounds, bounds_of
+from hicorex.bounds.evaluation import View, links_of, view
+from hicorex.bounds.evidence import Evidence, Rung, gather, marginal_surprisals
 from hicorex.engine import LocalEngine
-from hicorex.evaluation import View, links_of, view
-from hicorex.evidence import Evidence, Rung, gather, marginal_surprisals
-from hicorex.exceptions import HicorexError
-from hicorex.folds import splits
+from hicorex.exceptions import HicorexError, caution
 from hicorex.information import frequencies
-from hicorex.intake import Intake, OnCluster, take_in
-from hicorex.layer import State, run_pass, update
+from hicorex.input.intake import Intake, OnCluster, take_in
+from hicorex.layer.data import Data
+from hicorex.layer.loop import State, run_pass, update
+from hicorex.layer.structure import RULES
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import Questions
-from hicorex.structure import RULES
+from hicorex.selection.folds import splits
 
 # How far probabilities may be from a sum of one.
 ROUNDING = 1e-4

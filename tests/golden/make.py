@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from test_model_file import mixed_frame
 
 from hicorex import Corex, HierarchicalCorex
-from hicorex.archive import FORMAT
+from hicorex.storage.archive import FORMAT
 
 FOLDER = Path(__file__).parent
 

@@ -48,7 +48,7 @@ def demo(
 
     $ hicorex demo --out demo-results
     """
-    from hicorex.demo import main as run
+    from hicorex.cli.demo import main as run
 
     run(out, overwrite)
 
@@ -98,7 +98,7 @@ def _run() -> int:
 
 def _flush() -> None:
     """Print what is still to be printed."""
-    from hicorex.files import naming
+    from hicorex.storage.files import naming
 
     with naming("Standard output"):
         sys.stdout.flush()

@@ -12,11 +12,11 @@ import typer
 
 from hicorex.cli import options
 from hicorex.cli.ending import Settings, Stopped
-from hicorex.exceptions import HicorexError
+from hicorex.exceptions import HicorexError, NotWrittenError
 from hicorex.printing import json_text, printable
 
 if TYPE_CHECKING:
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 
 def fit(
@@ -79,13 +79,13 @@ def fit(
 
     $ hicorex fit wine.csv --layers 3,1 --states 3 --out wine-results
     """
-    from hicorex.files import NotWrittenError, claimed_folder, real_path
-    from hicorex.folder import write_folder
-    from hicorex.groups import groupings_of
-    from hicorex.large import keeping_within, open_data, sparing, workers
-    from hicorex.outputs import check_folder
-    from hicorex.results import description, summary
-    from hicorex.table import Reading, in_words, read_table, stream_table
+    from hicorex.cli.folder import write_folder
+    from hicorex.cli.large import keeping_within, open_data, sparing, workers
+    from hicorex.findings.groups import groupings_of
+    from hicorex.findings.results import description, summary
+    from hicorex.input.files import Reading, in_words, read_table, stream_table
+    from hicorex.storage.files import claimed_folder, real_path
+    from hicorex.storage.outputs import check_folder
 
     out = out or Path(f"{options.stem(data)}-hicorex")
     out = out if out.name not in ("", "..") else out.resolve()
@@ -131,7 +131,7 @@ def fit(
     groupings = groupings_of(table.names, groups)
     show = not (quiet or as_json)
     if show:
-        from hicorex.display import show_decisions
+        from hicorex.cli.display import show_decisions
 
         show_decisions(table.decisions, table.notes)
     model.set_params(marginals=table.kinds)
@@ -189,10 +189,10 @@ def _beside(out: Path) -> Path:
 
 def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float, show: bool) -> None:
     """Fit with a checkpoint, and show how far it is."""
-    from hicorex.checkpoint import Checkpoint
+    from hicorex.storage.checkpoint import Checkpoint
 
     if show:
-        from hicorex.display import LiveProgress
+        from hicorex.cli.display import LiveProgress
     if path.is_file() and show:
         print(printable(f"Going on from {path}."), file=sys.stderr)
     Settings.last_work = f"saving what the fit has done to {path}"
@@ -209,7 +209,7 @@ def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float
 def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
     """The model that the options ask for, not yet fitted."""
     from hicorex.hierarchy import HierarchicalCorex
-    from hicorex.layer_checks import MOST_STATES
+    from hicorex.storage.layer_checks import MOST_STATES
 
     sizes: Any = (
         "auto" if layers == "auto" else options.whole_numbers(layers, "--layers", "auto or numbers such as 20,3,1")

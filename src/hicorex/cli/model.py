@@ -15,8 +15,8 @@ from hicorex.exceptions import HicorexError
 from hicorex.printing import PrintableBytes, json_text, printable
 
 if TYPE_CHECKING:
-    from hicorex.explainer import Explainer
-    from hicorex.table import Table
+    from hicorex.base import Explainer
+    from hicorex.input.files import Table
 
 
 def transform(
@@ -44,9 +44,9 @@ def transform(
 
     $ hicorex transform wine-results wine.csv --out labels.csv
     """
-    from hicorex.folder import batches_of
-    from hicorex.results import labels_of_states, labels_table
-    from hicorex.table import Brought
+    from hicorex.cli.folder import batches_of
+    from hicorex.findings.results import labels_of_states, labels_table
+    from hicorex.input.files import Brought
 
     out = options.output_name(out)
     allow = _checked(out, "labels", overwrite, options.inputs(data=data, model=model))
@@ -92,9 +92,9 @@ def score(
 
     $ hicorex score wine-results wine.csv --out samples.csv
     """
-    from hicorex.folder import batches_of
-    from hicorex.results import bounds_dict, samples_of_log_z, samples_table
-    from hicorex.table import Brought
+    from hicorex.cli.folder import batches_of
+    from hicorex.findings.results import bounds_dict, samples_of_log_z, samples_table
+    from hicorex.input.files import Brought
 
     out = out and options.output_name(out)
     if as_json and out == "-":
@@ -140,11 +140,11 @@ def report(
 
     $ hicorex report wine-results wine.csv --out wine.html
     """
-    from hicorex.folder import spread_samples
-    from hicorex.graph import names_of
-    from hicorex.groups import groupings_of
+    from hicorex.cli.folder import spread_samples
+    from hicorex.findings.graph import names_of
+    from hicorex.findings.groups import groupings_of
+    from hicorex.input.files import Brought
     from hicorex.report import named_samples, write_report
-    from hicorex.table import Brought
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise HicorexError(f"--out {out}: the report is an HTML file; give a name in .html.")
@@ -185,7 +185,7 @@ def describe(model: options.Model, as_json: options.Json = False, debug: options
 
     $ hicorex describe wine-results
     """
-    from hicorex.results import description, summary
+    from hicorex.findings.results import description, summary
 
     fitted = _load(model)
     print(json_text(description(fitted)) if as_json else summary(fitted))
@@ -210,9 +210,9 @@ def _new(
 
     ``whole`` says that all samples are looked at together, not one by one.
     """
-    from hicorex.large import IN_FIT, OF_NEW, keeping_within, open_data, sparing
-    from hicorex.table import Reading, read_new, stream_new
-    from hicorex.table.reading import named
+    from hicorex.cli.large import IN_FIT, OF_NEW, keeping_within, open_data, sparing
+    from hicorex.input.files import Reading, read_new, stream_new
+    from hicorex.input.files.reading import named
 
     limit = options.memory_size(memory)
     fitted = _load(model)
@@ -250,7 +250,7 @@ def _load(model: str) -> "Explainer":
 
 def _checked(out: str, kind: str, overwrite: bool, inputs: dict[str, Any]) -> Callable[[], None]:
     """Refuse what must not or cannot be written; gives what to ask again before it is."""
-    from hicorex.outputs import allow_file, check_file
+    from hicorex.storage.outputs import allow_file, check_file
 
     if out != "-":
         check_file(out, kind, overwrite, inputs)
@@ -259,8 +259,8 @@ def _checked(out: str, kind: str, overwrite: bool, inputs: dict[str, Any]) -> Ca
 
 def _write(tables: Iterable[Any], out: str, allow: Callable[[], None]) -> None:
     """A table in pieces as CSV or Parquet, to a file or standard output; a terminal gets what it can show."""
-    from hicorex.files import naming, whole_file
-    from hicorex.results import Growing
+    from hicorex.findings.results import Growing
+    from hicorex.storage.files import naming, whole_file
 
     if out == "-" and sys.stdout is None:
         raise HicorexError("Standard output is closed; give --out a file.")

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from hicorex import kernels
-from hicorex.archive import storable
 from hicorex.kernels.structure import LARGEST_RATIO
 
 # Every state's marginal is estimated as if it had seen one more sample of the column's own marginal.
@@ -200,7 +199,6 @@ class Estimate(NamedTuple):
     rank: np.ndarray
 
 
-@storable("joint")
 class Joint(NamedTuple):
     """Marginals of some columns (Q,) given the joint states of their factors (d, Q).
 
@@ -213,7 +211,6 @@ class Joint(NamedTuple):
     parameters: Any
 
 
-@storable("questions")
 class Questions(NamedTuple):
     """What one pass measures about a block beyond its marginal statistics.
 

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import chdtrc
 
 from hicorex import kernels
-from hicorex.archive import storable
 from hicorex.marginals.base import (
     PRIOR_SAMPLES,
     Answers,
@@ -25,7 +24,6 @@ from hicorex.marginals.base import (
 MOST_FEATURES = 8
 
 
-@storable("categorical")
 class Parameters(NamedTuple):
     """p(x_i = v | y_j = s) and its logarithm for every category of every column, (k, J, F); 1 for missing values."""
 

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.special import fdtrc
 
 from hicorex import kernels
-from hicorex.archive import storable
 from hicorex.marginals.base import (
     PRIOR_SAMPLES,
     Answers,
@@ -28,7 +27,6 @@ N_NODES = 9
 FEW_ROWS = 8
 
 
-@storable("gaussian")
 class Parameters(NamedTuple):
     """Mean, variance and its logarithm of each column in each state of each factor, (k, J, n)."""
 

@@ -7,17 +7,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
-from hicorex.graph import weights_of
+from hicorex.findings.graph import weights_of
+from hicorex.findings.results import shortened
 from hicorex.printing import printable
-from hicorex.results import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
+    from hicorex.base import Explainer
     from hicorex.corex import Corex
-    from hicorex.explainer import Explainer
 
 # Paul Tol's muted scheme, which people of any colour vision tell apart, in an order that sets neighbours off.
 PALETTE = ("#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#882255", "#44aa99", "#999933", "#aa4499")

@@ -9,7 +9,7 @@ from hicorex.plot.canvas import GREY, PALETTE, axes_or_new, count_ticks, layer_o
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 
 def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes":

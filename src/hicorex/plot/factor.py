@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hicorex.columns import Columns
 from hicorex.exceptions import HicorexError
-from hicorex.graph import names_of, ranked_links
+from hicorex.findings.graph import names_of, ranked_links
+from hicorex.findings.results import short
+from hicorex.input.columns import Columns
 from hicorex.plot.canvas import (
     LEAST_SIZE,
     SMALL_SIZE,
@@ -20,12 +21,11 @@ from hicorex.plot.canvas import (
     style_of,
     thinned,
 )
-from hicorex.results import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 # A density is drawn from so many samples at so many points.
 MOST_SAMPLES, GRID = 2000, 200

@@ -9,9 +9,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from hicorex.exceptions import HicorexError
-from hicorex.graph import Graph, graph_of
-from hicorex.groups import Grouping, groupings_of
-from hicorex.layout import Layout, arrange
+from hicorex.findings.graph import Graph, graph_of
+from hicorex.findings.groups import Grouping, groupings_of
+from hicorex.findings.layout import Layout, arrange
 from hicorex.plot.canvas import MARKERS, axes_or_new, check_model, figure_of, label_of, points_of, style_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def graph(
     Parameters
     ----------
     model_or_graph : Corex, HierarchicalCorex or Graph
-        A fitted model, or the nodes and edges of any other, as of ``hicorex.graph``.
+        A fitted model, or the nodes and edges of any other, as of ``hicorex.findings.graph``.
     groups : mapping, path or None, default=None
         The group of each variable by its name, or a CSV file with a column of names and one of groups.
     threshold : float, default=0.0

@@ -25,7 +25,7 @@ from hicorex.plot.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 # More samples than this are drawn as a band, in so many parts.
 MOST_SAMPLES, BINS = 5000, 1000

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import _num_samples, validate_data
 
-from hicorex.columns import Columns, rows_of
 from hicorex.exceptions import HicorexError
+from hicorex.input.columns import Columns, rows_of
 from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 # An image has no more rows, nor columns, than this.
 MOST_CELLS = 1000

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hicorex.graph import names_of
+from hicorex.findings.graph import names_of
 from hicorex.plot.canvas import (
     AMOUNTS,
     LEAST_SIZE,
@@ -22,7 +22,7 @@ from hicorex.plot.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 # A picture shows no more columns than this, and names no more of them, nor more rows.
 MOST_COLUMNS, MOST_NAMES, MOST_ROWS = 2000, 60, 40

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hicorex.files import whole_file
-from hicorex.groups import Grouping
+from hicorex.findings.groups import Grouping
 from hicorex.report.contents import Samples, named_samples
 from hicorex.report.page import page_of
 from hicorex.report.small import small_report
+from hicorex.storage.files import whole_file
 
 if TYPE_CHECKING:
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 __all__ = ["TITLE", "Samples", "named_samples", "small_report", "write_report"]
 

@@ -7,18 +7,18 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-from hicorex.columns import Columns, rows_of
-from hicorex.graph import graph_of, names_of, weights_of
-from hicorex.groups import Grouping
-from hicorex.layout import arrange
+from hicorex.findings.graph import graph_of, names_of, weights_of
+from hicorex.findings.groups import Grouping
+from hicorex.findings.layout import arrange
+from hicorex.findings.results import factor_names, short, shortened
+from hicorex.input.columns import Columns, rows_of
 from hicorex.plot.canvas import label_of, thinned
 from hicorex.plot.factor import value_names
 from hicorex.plot.pointwise import Index, index_of
 from hicorex.printing import printable
-from hicorex.results import factor_names, short, shortened
 
 if TYPE_CHECKING:
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 # The strongest links that a page shows, so that it stays small and quick.
 MOST_LINKS = 100_000

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import hicorex
-from hicorex.groups import Grouping
+from hicorex.findings.groups import Grouping
+from hicorex.findings.results import description
 from hicorex.plot.canvas import PALETTE
 from hicorex.report import sections
 from hicorex.report.contents import Samples, details_of, map_of, shown
 from hicorex.report.figures import css_colours
 from hicorex.report.markup import Markup, element, filled, joined, resource, script_data
-from hicorex.results import description
 
 if TYPE_CHECKING:
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 SECTIONS = {
     "summary": "Summary",

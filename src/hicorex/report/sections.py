@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import hicorex
+from hicorex.findings.results import count, explains, heading, how_much, leading, no_more, short, shortened
 from hicorex.plot import bounds as draw_bounds
 from hicorex.plot import convergence as draw_convergence
 from hicorex.plot.bounds import layer_parts
@@ -17,10 +18,9 @@ from hicorex.printing import printable
 from hicorex.report.contents import SURPRISING, USUAL, Map, Samples, shown, surprising_samples
 from hicorex.report.figures import inline_png, inline_svg
 from hicorex.report.markup import Markup, element, joined
-from hicorex.results import count, explains, heading, how_much, leading, no_more, short, shortened
 
 if TYPE_CHECKING:
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 # Factors that the table lists, variables that lead each of them, and factors that the summary names.
 MOST_ROWS, LEADING, NAMED = 1000, 6, 5

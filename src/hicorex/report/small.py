@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from hicorex.graph import graph_of
+from hicorex.findings.graph import graph_of
+from hicorex.findings.results import FEW, count, description, heading, how_much, short
 from hicorex.plot import graph as draw_graph
 from hicorex.plot.canvas import PALETTE
 from hicorex.report.contents import shown
 from hicorex.report.figures import css_colours, inline_svg
 from hicorex.report.markup import Markup, element
-from hicorex.results import FEW, count, description, heading, how_much, short
 
 if TYPE_CHECKING:
-    from hicorex.explainer import Explainer
+    from hicorex.base import Explainer
 
 # Factors in the table, links in the picture, and variables whose names are written.
 MOST_FACTORS, MOST_LINKS, MOST_NAMED = 8, 300, 60

@@ -1,0 +1,138 @@
+"""What the command line shows on standard error: what was made of the columns, and a fit on its way."""
+
+import re
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from hicorex.findings.results import shortened
+from hicorex.layer.progress import Progress
+from hicorex.printing import printable, printable_lines, printable_streams, terminal
+
+# Columns of which the same is said are shown together, by the names of so many.
+FEW = 4
+NUMBER = re.compile(r"\d+")
+# Seconds between two lines where there is no terminal.
+LINE_EVERY = 30.0
+
+
+class PrintableConsole(Console):
+    """Standard error, with colours and lines that move; whatever text is drawn is printable."""
+
+    def __init__(self) -> None:
+        super().__init__(file=terminal(sys.stderr), highlight=False)
+
+    def render(self, *given: Any) -> Iterable[Segment]:
+        """What is drawn, piece by piece: text, or control codes of our own."""
+        for piece in super().render(*given):
+            yield piece if piece.control else piece._replace(text=printable_lines(piece.text))
+
+
+def show_decisions(decisions: Iterable[Any], notes: Iterable[str]) -> None:
+    """A table of what was made of the columns, those of which the same is said together."""
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for decision in decisions:
+        groups.setdefault((decision.kind, NUMBER.sub("#", decision.why)), []).append(decision)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, justify in (("read as", "left"), ("columns", "right"), ("names", "left"), ("missing", "right")):
+        table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("why", overflow="fold")
+    for (kind, _), own in groups.items():
+        names = ", ".join(shortened(printable(d.name), 30) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
+        missing = max(d.missing for d in own)
+        share = f"{'up to ' if len(own) > 1 else ''}{max(missing, 0.001):.1%}" if missing else ""
+        table.add_row(kind, f"{len(own):,}", Text(names), share, Text(printable(_together([d.why for d in own]))))
+    console = PrintableConsole()
+    for note in notes:
+        console.print(Text(printable(f"Note: {note}.")), soft_wrap=True)
+    console.print(table)
+    console.print()
+
+
+def _together(reasons: list[str]) -> str:
+    """Reasons that differ in their numbers alone as one, with the least and the largest of each."""
+    numbers = zip(*(map(int, NUMBER.findall(why)) for why in reasons), strict=True)
+    ranges = (f"{min(own)}" if min(own) == max(own) else f"{min(own)} to {max(own)}" for own in numbers)
+    return NUMBER.sub(lambda _: next(ranges), reasons[0])
+
+
+class LiveProgress(Progress):
+    """Shows a fit on its way: a line for each layer that is done, and one that moves for the layer at hand."""
+
+    def __init__(self) -> None:
+        console = PrintableConsole()
+        self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+        self._layer = 1
+        self._tried = ""
+        self._keep = ExitStack()
+        self._begun = self._shown = time.monotonic()
+        self._last = ""
+
+    def __enter__(self) -> "LiveProgress":
+        if self._live is not None:
+            self._live.start()
+            self._keep.callback(self._live.stop)
+            self._keep.enter_context(printable_streams())  # what is printed now goes above the line that moves
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        with suppress(OSError):  # of a terminal that was closed
+            self._keep.close()
+
+    def layer(self, number: int) -> None:
+        """Begin to count anew."""
+        self._layer, self._tried = number, ""
+        self._begun = time.monotonic()
+        self._show(f"layer {number}: starting")
+
+    def size(self, tried: Any) -> None:
+        """Say how a size did on samples that it was not fitted to."""
+        reached = f"{tried.lower:.4g} \u00b1 {tried.lower_stderr:.2g} nats on held-out samples"
+        self._tried = f" of {tried.n_factors} factors" if tried.n_factors > 1 else " of 1 factor"
+        self._show(f"layer {self._layer}: tried a layer{self._tried}, {reached} ({self._spent()})")
+
+    def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:
+        """Say how far the fit is, and how long it may take at most."""
+        if number == 1:
+            self._begun = time.monotonic()
+        left = (time.monotonic() - self._begun) / max(number - 1, 1) * (most - number)
+        reached = f"{objective:.4f} nats" if isfinite(objective) else "..."
+        starts = f"{n_starts} start{'' if n_starts == 1 else 's'} running"
+        left_over = f", at most {_clock(left)} left" if number > 2 else ""
+        self._last = f"iteration {number}, {reached}"
+        self._show(f"layer {self._layer}: iteration {number} of at most {most}, {starts}, {reached}{left_over}")
+
+    def layer_done(self) -> None:
+        """Leave a line about the layer behind."""
+        self._print(f"layer {self._layer}: done at {self._last} ({self._spent()})")
+
+    def _spent(self) -> str:
+        return _clock(time.monotonic() - self._begun)
+
+    def _show(self, line: str) -> None:
+        if self._live is not None:
+            self._live.update(Text(line))
+        elif time.monotonic() - self._shown >= LINE_EVERY:
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        self._shown = time.monotonic()
+        if self._live is not None:
+            self._live.console.print(Text(line))
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,1 @@
+"""What was found, as a graph, as tables and in words."""

@@ -1,0 +1,134 @@
+"""Groups that people know of, such as the sectors of companies, by which the variables of a picture are coloured."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hicorex.exceptions import HicorexError
+from hicorex.input.cells import is_missing
+
+# So many groups have looks of their own, colours by shapes; smaller ones become one.
+MOST_GROUPS = 36
+
+
+class Grouping(NamedTuple):
+    """One way of grouping the variables.
+
+    title : what the groups are, such as "sector"
+    groups : their names, the largest first
+    number : (n_variables,), the index of each variable's group; -1 where it has none
+    """
+
+    title: str
+    groups: tuple[str, ...]
+    number: np.ndarray
+
+
+def groupings_of(variables: Sequence[str], given: Any) -> list[Grouping]:
+    """The groups of variables, from whatever people have them in.
+
+    Parameters
+    ----------
+    variables : sequence of str
+    given : mapping, path or None
+        The group of each variable by its name, such as a dict or a pandas Series; or a file, CSV or other, in
+        which one column holds the names of the variables: each further column of few values is a grouping.
+    """
+    if given is None:
+        return []
+    if isinstance(given, str | PathLike):
+        return _from_file(variables, str(given))
+    if not hasattr(given, "items") or hasattr(given, "columns"):
+        raise HicorexError(
+            f"groups is of type {type(given).__name__}; give a mapping of variables to groups, such as one column "
+            "of a data frame by its index, or the path of a CSV file."
+        )
+    known = {str(name): group for name, group in given.items()}
+    if not known.keys() & set(variables):
+        raise _no_match("groups", known, variables)
+    return [_grouping(getattr(given, "name", None) or "group", [known.get(name) for name in variables])]
+
+
+def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
+    """The groupings in the columns of a file."""
+    from hicorex.input.files.csv_file import MISSING
+    from hicorex.input.files.formats import read_raw
+
+    raw = read_raw(path)
+    if set(raw.names) & set(variables):  # what looks like a header is a variable and its group
+        raw = read_raw(path, header=False)
+    columns = dict(zip(raw.names, _texts(raw.columns), strict=True))
+    shares = {title: len(set(variables).intersection(texts)) for title, texts in columns.items()}
+    names = max(shares, key=shares.__getitem__)
+    if not shares[names]:
+        raise _no_match(path, columns[names], variables)
+    # A variable may be called NA, which files write for missing values.
+    lost = [name for name in variables if name in MISSING]
+    keys = [lost[0] if key is None and len(lost) == 1 else key for key in columns.pop(names)]
+    found = []
+    for title, texts in columns.items():
+        known = dict(zip(keys, texts, strict=True))
+        distinct = len({known.get(name) for name in variables} - {None, ""})
+        # A column beside others may be anything: the names of companies group nothing.
+        if len(columns) == 1 or 0 < distinct <= min(MOST_GROUPS, max(2, len(variables) // 2)):
+            _refuse_contradictions(path, keys, texts, known)
+            found.append(_grouping(title, [known.get(name) for name in variables]))
+    if not any(grouping.groups for grouping in found):
+        raise HicorexError(
+            f"{path} has no column of groups beside the names of the variables, {names!r}; give one of at most "
+            f"{MOST_GROUPS} different values."
+        )
+    return found
+
+
+def _texts(columns: Any) -> list[list[str | None]]:
+    """The columns of a file as text, None where missing; what is no text nor number is left empty."""
+    import pyarrow as pa
+
+    texts = []
+    for column in columns.columns if isinstance(columns, pa.Table) else map(pa.array, columns.T):
+        try:
+            values = column.cast(pa.string()).to_pylist()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            values = [None] * len(column)
+        texts.append([value if value is None else value.strip() for value in values])
+    return texts
+
+
+def _refuse_contradictions(path: str, keys: list, texts: list, known: dict) -> None:
+    for key, group in zip(keys, texts, strict=True):
+        if key is not None and known[key] != group:
+            raise HicorexError(f"{path} has {key!r} twice, as {group!r} and as {known[key]!r}; keep one of them.")
+
+
+def _grouping(title: Any, values: Iterable[Any]) -> Grouping:
+    """Number the groups, the largest first, equals by name; of very many, the smallest become one."""
+    names = ["" if is_missing(value) else str(value) for value in values]
+    counts = Counter(name for name in names if name)
+    groups = sorted(counts, key=lambda name: (-counts[name], _natural(name)))
+    if len(groups) > MOST_GROUPS:
+        rest = set(groups[MOST_GROUPS - 1 :])
+        groups = [*groups[: MOST_GROUPS - 1], f"{len(rest)} smaller groups"]
+        names = [groups[-1] if name in rest else name for name in names]
+    number = {name: i for i, name in enumerate(groups)}
+    return Grouping(str(title), tuple(groups), np.array([number.get(name, -1) for name in names], int))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key by which group 2 comes before group 10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _no_match(what: str, names: Iterable[Any], variables: Sequence[str]) -> HicorexError:
+    names = [str(name) for name in names if name is not None]
+    shown = ", ".join(map(repr, names[:3])) or "nothing"
+    folded = {name.casefold() for name in variables}
+    case = "; small and capital letters must agree" if any(name.casefold() in folded for name in names) else ""
+    return HicorexError(
+        f"{what} names none of the model's variables: it has {shown}, and the variables are called "
+        f"{', '.join(map(repr, list(variables)[:3]))}{case}."
+    )

@@ -1,0 +1,1 @@
+"""What becomes a table: arrays, frames, sparse tables, files, folders and Dask."""

@@ -1,0 +1,83 @@
+"""Which source X stands for; pyarrow is imported only where it is needed."""
+
+import os
+import stat
+from typing import Any
+
+import numpy as np
+
+from hicorex.exceptions import HicorexError
+from hicorex.input.sources.arrays import array_file, mapped
+from hicorex.input.sources.base import Source
+from hicorex.input.sources.integrity import broken, not_opened, whole
+
+ENDINGS = (".parquet", ".parq", ".pq")
+# What the model of a folder of results is called.
+MODEL = "model.hicorex"
+KNOWN = (*ENDINGS, ".npy", ".feather", ".arrow", ".ipc")
+
+
+def source_of(X: Any) -> Source | None:
+    """The source that X stands for, None if X is a table in memory.
+
+    Parameters
+    ----------
+    X : path, memory-mapped array, ``pyarrow.dataset.Dataset``, ``pyarrow.parquet.ParquetFile`` or anything else
+        A path is that of a .npy, Parquet, Feather or Arrow file, or of a folder of Parquet files. An array that is
+        mapped with copy on write, ``mmap_mode="c"``, counts as one in memory, since it may differ from its file.
+    """
+    if isinstance(X, np.memmap):
+        return mapped(X)
+    if isinstance(X, str | os.PathLike):
+        return _opened(os.path.abspath(os.fsdecode(X)))
+    if type(X).__module__.split(".")[0] != "pyarrow":
+        return None
+    from pyarrow import dataset, parquet
+
+    from hicorex.input.sources.datasets import dataset_source
+    from hicorex.input.sources.formats import Handle
+    from hicorex.input.sources.tables import TableSource
+
+    if isinstance(X, parquet.ParquetFile):
+        return TableSource([whole("The Parquet file", Handle, X)], "The Parquet file")
+    return dataset_source(X) if isinstance(X, dataset.Dataset) else None
+
+
+def _opened(path: str) -> Source:
+    try:
+        if os.path.isdir(path):
+            from hicorex.input.sources.folders import FolderSource
+
+            return FolderSource(path)
+        if not stat.S_ISREG(os.stat(path).st_mode):  # what is read of a pipe is gone
+            raise HicorexError(f"{path} is {kind_of(path)}; give a file, or a folder of Parquet files.")
+        with open(path, "rb", buffering=0) as file:
+            start = file.read(6)
+    except OSError as error:
+        raise not_opened(path, error) from None
+    if not start:
+        raise HicorexError(f"{path} is empty; make or fetch it again.")
+    if start == b"\x93NUMPY":
+        return whole(path, array_file, path)
+    from hicorex.input.sources.formats import Feather, Parquet
+    from hicorex.input.sources.tables import TableSource
+
+    if start[:4] == b"PAR1":
+        return TableSource([whole(path, Parquet, path)], path)
+    if start == b"ARROW1":
+        return TableSource([whole(path, Feather, path)], path)
+    if path.lower().endswith(KNOWN) and start[:4] != b"FEA1":
+        raise broken(path)
+    remedy = (
+        f"or convert it by pyarrow.dataset.write_dataset(pyarrow.dataset.dataset({path!r}, format='csv'), 'table', "
+        "format='parquet') and give that folder"
+    )
+    if path.lower().endswith(".npz"):
+        remedy = "by scipy.sparse.load_npz or numpy.load"
+    raise HicorexError(f"{path} is no file of which some rows can be read; read it into memory first, {remedy}.")
+
+
+def kind_of(path: str) -> str:
+    """What a path is that is neither a file nor a folder."""
+    mode = os.stat(path).st_mode
+    return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"

@@ -1,0 +1,1 @@
+"""How many factors there are, and which of what was found is more than chance."""

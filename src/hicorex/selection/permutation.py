@@ -1,0 +1,78 @@
+"""Whether a layer and its factors explain more than they would of columns without any dependence."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._optional_dependencies import check_pandas_support
+
+from hicorex.layer.data import Data
+from hicorex.layer.loop import fit_layer, run_pass, used_only
+
+# A test ends early once chance has done as well this many times (Besag and Clifford).
+ENOUGH = 10
+
+
+class Tested(NamedTuple):
+    """How likely chance is to explain as much as a layer or a factor does.
+
+    name : layer1, layer1_factor0, ...
+    explains : sum_j E[log Z_j] of the layer or E[log Z_j] of the factor, in nats
+    p_value : its share of permutations; a factor is held against the best factor of each permutation, so
+        that the p-values of all factors of a layer may be read together
+    n_permutations : how many were drawn before the answer was clear
+    """
+
+    name: str
+    explains: float
+    p_value: float
+    n_permutations: int
+
+
+class Significance(tuple[Tested, ...]):
+    """A row for each layer and factor."""
+
+    def __repr__(self) -> str:
+        lines = [f"{'':<18}{'nats':>10}{'p-value':>10}{'permutations':>14}"]
+        lines += [f"{row.name:<18}{row.explains:>10.4g}{row.p_value:>10.3g}{row.n_permutations:>14}" for row in self]
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """The rows as a table (needs pandas)."""
+        pd = check_pandas_support("to_frame")
+
+        return pd.DataFrame(list(self)).set_index("name")
+
+
+def compare_with_chance(
+    name: str,
+    explains: np.ndarray,
+    data: Data,
+    rule: Any,
+    engine: Any,
+    *,
+    n_permutations: int,
+    seed: np.random.SeedSequence,
+    **settings: Any,
+) -> list[Tested]:
+    """Fit a layer to data whose columns are shuffled, again and again, and compare what it explains.
+
+    ``explains`` (m,) is E[log Z_j] of the layer under test; ``settings`` are those of its fit.
+    """
+    observed = np.array([explains.sum(), *explains])
+    as_good, drawn = np.zeros((2, observed.size))
+    for own in seed.spawn(n_permutations):
+        shuffled = data.shuffled(np.random.default_rng(own))
+        state = fit_layer(shuffled, rule, engine, seed=own, **settings).state
+        found = used_only(run_pass(state, shuffled, engine).log_z)
+        open_yet = as_good < ENOUGH
+        drawn += open_yet
+        as_good += open_yet & (np.array([found.sum(), *np.full(explains.size, found.max())]) >= observed)
+        if np.all(as_good >= ENOUGH):
+            break
+    # Stopped early, the share itself is right; otherwise the data count as one more permutation.
+    p_values = np.where(as_good >= ENOUGH, as_good / drawn, (as_good + 1) / (drawn + 1))
+    names = [name, *(f"{name}_factor{j}" for j in range(explains.size))]
+    return [
+        Tested(*row)
+        for row in zip(names, observed.tolist(), p_values.tolist(), drawn.astype(int).tolist(), strict=True)
+    ]

@@ -1,0 +1,73 @@
+"""Whether a variable belongs to a factor at all, or only seems to, as some do in noise.
+
+A factor is fitted to its variables, so that testing them on its labels would be circular. Instead, a
+layer is fitted to each half of the samples and labels the other half; there a variable is tested
+against the labels that its factor has without it. Under independence those labels are a function of
+the other variables and of other samples alone, so that the test is exact.
+"""
+
+import numpy as np
+
+from hicorex.layer.data import Data, Part
+from hicorex.layer.loop import State, add_scores, block_weights, fit_layer
+
+# Odds of a variable without any dependence to be called part of a cluster.
+LEVEL = 0.01
+HALF_FIT_ITERATIONS = 6
+# Tables of more cells are tested on some of their rows, but not on fewer than so many.
+MOST_CELLS, FEWEST_ROWS = 2**23, 10_000
+
+
+def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
+    """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
+    rng = np.random.default_rng(seed.spawn(1)[0])
+    most = max(FEWEST_ROWS, MOST_CELLS // data.n_columns)
+    if data.n_samples > most:
+        data = data.take(np.sort(rng.choice(data.n_samples, most, replace=False)), engine)
+    elif not data.in_memory:
+        data = data.take(np.arange(data.n_samples), engine)
+    # One of every two rows, since rows may be sorted; by chance, since they may come in turns, as case and control.
+    n_samples = data.n_samples
+    first = rng.random(n_samples - n_samples // 2) < 0.5
+    one = np.repeat(first, 2)[:n_samples] ^ (np.arange(n_samples) % 2 == 1)
+    halves = [data.take(np.flatnonzero(own), engine) for own in (one, ~one)]
+    by_half = []
+    for fitted, held_out in (halves, halves[::-1]):
+        state = fit_layer(
+            fitted, rule, engine, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
+        ).state
+        by_half.append(held_out_probabilities(state, held_out, engine))
+    return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
+
+
+def held_out_probabilities(state: State, data: Data, engine) -> list[np.ndarray]:
+    """For each column of each block, how likely its link to its factor would be by chance, (n,).
+
+    By samples that the state was not fitted to.
+    """
+    weights = block_weights(state, data, engine)
+    owners = [
+        block.rank(parameters, state.prior).argmax(axis=0)
+        for block, parameters in zip(data.blocks, state.parameters, strict=True)
+    ]
+
+    def tabulate(part: Part, rows: slice) -> list[np.ndarray]:
+        return _tabulate(state, data.blocks, weights, owners, part, rows)
+
+    # Finer tiles, since many values are made of every cell.
+    tables = engine.sum(tabulate, data.parts, finer=8)
+    return [block.independence(table) for block, table in zip(data.blocks, tables, strict=True)]
+
+
+def _tabulate(
+    state: State, blocks: list, weights: list, owners: list[np.ndarray], part: Part, rows: slice
+) -> list[np.ndarray]:
+    n_states, n_factors = state.prior.shape
+    tiles = part.tile(blocks, rows)
+    scores = add_scores(blocks, tiles, weights).reshape(n_states - 1, n_factors, -1)
+    scores = scores + np.log(state.prior[1:] / state.prior[0])[:, :, None].astype(scores.dtype)
+    weight = part.weight[rows].astype(float)
+    return [
+        block.tabulate_without(tile, scores, weight, w, alpha, owner)
+        for block, tile, w, alpha, owner in zip(blocks, tiles, weights, state.alpha, owners, strict=True)
+    ]

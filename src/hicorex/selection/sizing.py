@@ -1,0 +1,208 @@
+"""How many factors a table has: as many as raise the bound on samples that the fit has not seen."""
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hicorex.bounds.evaluation import View, explain, links_of, view
+from hicorex.information import mean_and_error
+from hicorex.layer.data import Data
+from hicorex.layer.loop import Run, State, fit_layer, harden
+from hicorex.layer.notes import Notes
+
+N_FOLDS = 3
+# Rows beyond this many add little to the choice of a size.
+MOST_ROWS = 6000
+N_STARTS = 4
+MOST_ITERATIONS = 50
+# A further factor must add this share of what the others add on average, or it only splits one of them.
+LEAST_SHARE = 0.1
+# Standard errors by which a difference must exceed zero.
+LEAST_ERRORS = 2.0
+
+
+class Tried(NamedTuple):
+    """The bound on held-out samples for a number of factors, its standard error, and how many of them were used."""
+
+    n_factors: int
+    lower: float
+    lower_stderr: float
+    used: int
+
+    @property
+    def explains(self) -> bool:
+        """Whether so many factors explain anything beyond chance."""
+        return self.lower > LEAST_ERRORS * self.lower_stderr
+
+
+class Sizing(NamedTuple):
+    """The number of factors that was chosen, why, and the sizes that were tried, rising."""
+
+    n_factors: int
+    reason: str
+    tried: tuple[Tried, ...]
+
+    @property
+    def chosen(self) -> Tried:
+        """The size that was chosen."""
+        return next(size for size in self.tried if size.n_factors == self.n_factors)
+
+
+class Search:
+    """Held-out bounds of layers of several sizes on the same folds.
+
+    ``look_ahead`` credits a layer with what one more factor above it explains; ``progress`` hears of each size;
+    what is found out goes to ``notes``, by number of factors and fold.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        rule: Any,
+        engine: Any,
+        seed: np.random.SeedSequence,
+        look_ahead: bool,
+        progress: Callable,
+        notes: Notes,
+        **settings: Any,
+    ):
+        rng = np.random.default_rng(seed.spawn(1)[0])
+        rows = rng.permutation(data.n_samples)[:MOST_ROWS]
+        some, places = data.take(rows, engine), np.arange(rows.size)
+        self._folds = [
+            (some.take(np.delete(places, np.s_[fold::N_FOLDS]), engine), some.take(places[fold::N_FOLDS], engine))
+            for fold in range(min(N_FOLDS, rows.size))
+        ]
+        self._weight = np.concatenate([held_out.weight for _, held_out in self._folds]).astype(float)
+        self._rule, self._engine, self._seed = rule, engine, seed
+        self._look_ahead, self._progress = look_ahead, progress
+        self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
+        self._notes = notes
+        self._parts: dict[int, list[tuple[np.ndarray, int]]] = notes.recall_sizes(
+            [held_out.n_samples for _, held_out in self._folds]
+        )
+        self.tried: dict[int, Tried] = {}
+
+    def explained(self, n_factors: int) -> np.ndarray:
+        """What a layer of this size explains of each held-out sample, (N,)."""
+        done = self._parts.get(n_factors, [])
+        for fold in range(len(done), len(self._folds)):
+            done = [*done, self._fold(n_factors, fold)]
+            self._parts = self._parts | {n_factors: done}
+            self._notes.note("sizes", self._parts)
+        explained, used = zip(*done, strict=True)
+        values = np.concatenate(explained)
+        if n_factors not in self.tried:
+            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), max(used))
+            self._progress(self.tried[n_factors])
+        return values
+
+    def _fold(self, n_factors: int, fold: int) -> tuple[np.ndarray, int]:
+        """What a layer fitted to some samples explains of others, and how many of its factors are in use."""
+        training, held_out = self._folds[fold]
+        name = f"{n_factors} factors, fold {fold}"
+        state = self._fit(training, n_factors, name)
+        links = links_of(state, training)
+        own, fitted = self._explain(state, links, training)
+        used = int((fitted.unique @ training.weight > 0).sum())
+        _, new = self._explain(state, links, held_out, own)
+        if not self._look_ahead or used < 2:
+            return new.explained, used
+        # What the factors have in common is not lost to a stack: one more factor above may explain it.
+        own, feeding = self._explain(state, links, training, relabel=harden)
+        _, fed = self._explain(state, links, held_out, own, harden)
+        n_states = len(state.prior)
+        below = Data.of_labels(feeding.labels, n_states, training.weight)
+        top = self._fit(below, 1, f"{name}, above")
+        links = links_of(top, below)
+        own, above = self._explain(top, links, below)
+        means = [np.average(found.explained, weights=training.weight) for found in (fitted, feeding, above)]
+        if means[0] >= means[1] + means[2]:
+            return new.explained, used
+        _, on_top = self._explain(top, links, Data.of_labels(fed.labels, n_states, held_out.weight), own)
+        return fed.explained + on_top.explained, used
+
+    def _explain(self, state: State, links: list, data: Data, trained: View | None = None, relabel: Any = None):
+        """How a layer looks at samples, by its own view of those of its fit, and what it says of each."""
+        joints = None if trained is None else trained.smoothed
+        seen = view(state, links, data, self._engine, joints, relabel)
+        return seen, explain(seen, data, self._engine)
+
+    def _fit(self, data: Data, n_factors: int, name: str) -> State:
+        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
+        sizes: dict[str, Any] = {"n_factors": n_factors, "n_starts": N_STARTS}
+        run = self._notes.recall_run(name, data.blocks, **sizes, n_states=self._settings["n_states"])
+
+        def keep(run: Run) -> None:
+            self._notes.note("run", (name, run))
+
+        return fit_layer(data, self._rule, self._engine, seed=seed, **self._settings, **sizes, run=run, keep=keep).state
+
+    def gain(self, few: int, many: int) -> tuple[float, float]:
+        """How much more the larger size explains, and its standard error."""
+        return mean_and_error(self.explained(many) - self.explained(few), self._weight)
+
+    def least_gain(self, few: int, many: int) -> float:
+        """How much more the larger size must explain."""
+        each = max(self.tried[few].lower, 0) / few
+        return max(LEAST_ERRORS * self.gain(few, many)[1], LEAST_SHARE * each * (many - few))
+
+    def more_is_better(self, few: int, many: int) -> bool:
+        """Whether the larger size explains more by enough."""
+        return self.gain(few, many)[0] > self.least_gain(few, many)
+
+
+def choose_size(search: Search, most: int) -> Sizing:
+    """The smallest size that no larger one improves upon: doubled until none does, then the gaps are halved.
+
+    1 if that explains no more than chance.
+    """
+    low, size, failed = 0, 1, 0
+    search.explained(size)
+    for step in (2**power for power in count(1)):
+        if step > most or (failed and search.tried[failed].used < failed):
+            break
+        if search.more_is_better(size, step):
+            low, size, failed = size, step, 0
+        elif failed:
+            break
+        else:
+            failed = step
+    high = failed or most + 1
+    while size - low > 1 or high - size > 1:
+        if high - size > 1:
+            more = (size + high) // 2
+            if search.more_is_better(size, more):
+                low, size = size, more
+            else:
+                high = more
+        if size - low > 1:
+            fewer = (low + size) // 2
+            if search.more_is_better(fewer, size):
+                low = fewer
+            else:
+                size, high = fewer, size
+    if not search.tried[size].explains:
+        size = 1
+    tried = tuple(search.tried[n] for n in sorted(search.tried))
+    return Sizing(size, _reason(search, size), tried)
+
+
+def _reason(search: Search, size: int) -> str:
+    own = search.tried[size]
+    if not own.explains:
+        return (
+            f"{size} factor{'s explain' if size > 1 else ' explains'} {own.lower:.3g} +- {own.lower_stderr:.2g} nats "
+            "on held-out samples, no more than chance"
+        )
+    larger = [tried for n, tried in search.tried.items() if n > size]
+    if not larger:
+        return f"{size} is as many as so few columns allow"
+    best = max(larger, key=lambda tried: tried.lower).n_factors
+    gain, stderr = search.gain(size, best)
+    return (
+        f"on held-out samples {best} factors add {gain:.3g} +- {stderr:.2g} nats to the {own.lower:.4g} of {size}, "
+        f"and would have to add {search.least_gain(size, best):.3g}"
+    )

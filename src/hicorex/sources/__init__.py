@@ -1,6 +1,0 @@
-"""Tables on disk that are read some rows at a time."""
-
-from hicorex.sources.base import Source
-from hicorex.sources.choice import source_of
-
-__all__ = ["Source", "source_of"]

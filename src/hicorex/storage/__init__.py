@@ -1,0 +1,1 @@
+"""Files that hicorex writes: models, checkpoints, results, each whole or not at all."""

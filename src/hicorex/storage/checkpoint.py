@@ -1,0 +1,171 @@
+"""What a fit has done so far, in a file, so that one that was stopped goes on where it was."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hicorex
+from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError, caution
+from hicorex.layer.loop import Run
+from hicorex.layer.notes import Notes
+from hicorex.marginals.base import Block
+from hicorex.storage.archive import read_archive, write_archive
+from hicorex.storage.layer_checks import check_run, check_sizes
+from hicorex.storage.soundness import is_a, known, texts, whole
+
+VERSION = "version of hicorex"
+# What a fit notes, of itself and of its layers.
+NOTED = {
+    VERSION: str,
+    "parameters": dict,
+    "data": str,
+    "random_state": int,
+    "sizes": dict,
+    "run": tuple,
+    "fitted": dict,
+}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file in which a fit keeps what it has done: after each layer, and every so many seconds.
+
+    ``fit(X, checkpoint=path)`` is short for ``fit(X, checkpoint=Checkpoint(path))``. If the file is there, the fit
+    goes on from it, to the same bits as without a break; a checkpoint of other data or parameters is refused.
+
+    Parameters
+    ----------
+    path : str or path
+    every : float, default=60
+        Seconds between two savings of a layer on its way.
+    """
+
+    path: Any
+    every: float = 60.0
+
+
+class _Saved(Notes):
+    """Notes in a file."""
+
+    kept = True
+
+    def __init__(self, checkpoint: Checkpoint):
+        self.path, self._every = Path(checkpoint.path), checkpoint.every
+        if not os.access(self.path.parent, os.W_OK | os.X_OK):
+            raise HicorexError(f"No checkpoint can be written to the folder {self.path.parent}; choose another.")
+        if self.path.is_dir():
+            raise HicorexError(f"The checkpoint {self.path} is a folder; give the name of a file.")
+        self._notes: dict[str, Any] = {}
+        if self.path.exists():
+            self._notes = read_archive(self.path, "checkpoint", _check_notes)
+        self._saved_at = time.monotonic()
+
+    def within(self, part: str) -> Notes:
+        return _Part(self, part)
+
+    def check(self, key: str, value: Any) -> None:
+        begun = self._notes.setdefault(key, value)
+        if begun != value:
+            what = key.rpartition(".")[2]
+            if isinstance(value, dict):
+                what = ", ".join(k for k, v in value.items() if begun.get(k) != v) or what
+            raise HicorexError(
+                f"The checkpoint {self.path} is of a fit with other {what}; delete it to start anew, or name another."
+            )
+
+    def recall(self, key: str) -> Any:
+        return self._notes.get(key)
+
+    def note(self, key: str, value: Any) -> None:
+        self._notes[key] = value
+        if time.monotonic() - self._saved_at >= self._every:
+            self.save()
+
+    def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
+        self._notes[key] = value
+        for old in instead_of:
+            self._notes.pop(old, None)
+        self.save()
+
+    def save(self) -> None:
+        """Save all notes; a disk that is full is no reason to give up a night's work."""
+        try:
+            write_archive(self.path, "checkpoint", self._notes)
+        except HicorexError as error:
+            caution(f"{error} The fit goes on without a new checkpoint.")
+        self._saved_at = time.monotonic()
+
+
+class _Part(Notes):
+    """Notes of one part of a fit among those of the whole."""
+
+    kept = True
+
+    def __init__(self, whole: _Saved, part: str):
+        self._whole, self._part = whole, part
+
+    def check(self, key: str, value: Any) -> None:
+        self._whole.check(f"{self._part}.{key}", value)
+
+    def recall(self, key: str) -> Any:
+        return self._whole.recall(f"{self._part}.{key}")
+
+    def recall_run(
+        self, name: str, blocks: Sequence[Block], n_starts: int, n_factors: int, n_states: int
+    ) -> Run | None:
+        begun = self.recall("run")
+        if begun is None or is_a(tuple, begun, "the run")[0] != name:
+            return None
+        _, run = begun
+        check_run(run, blocks, n_starts, n_factors, n_states)
+        return run
+
+    def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[int, list[tuple[np.ndarray, int]]]:
+        sizes = self.recall("sizes") or {}
+        check_sizes(sizes, fold_sizes)
+        return sizes
+
+    def note(self, key: str, value: Any) -> None:
+        self._whole.note(f"{self._part}.{key}", value)
+
+    def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
+        self._whole.conclude(f"{self._part}.{key}", value, tuple(f"{self._part}.{old}" for old in instead_of))
+
+
+def _check_notes(notes: Any) -> None:
+    """Refuse what is not noted by a fit; what its parts hold is checked where they are used."""
+    for key, value in is_a(dict, notes, "the checkpoint").items():
+        what = is_a(str, key, "an entry").rpartition(".")[2] if key != VERSION else key
+        known([what], NOTED)
+        is_a(NOTED[what], value, what)
+        if what == "random_state":
+            whole(value, what, 0, 2**128)
+        if what == "parameters":
+            texts(list(value.values()), what)
+
+
+@contextmanager
+def noting(checkpoint: Any, parameters: dict[str, Any]) -> Iterator[Notes]:
+    """The notes of a fit with these parameters, by what it was given: a path, a checkpoint or None.
+
+    Should the fit be interrupted, or its cluster be lost, they are saved.
+    """
+    if checkpoint is None:
+        yield Notes()
+        return
+    notes = _Saved(checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint))
+    notes.check(VERSION, hicorex.__version__)
+    notes.check("parameters", parameters)
+    try:
+        yield notes
+    except (KeyboardInterrupt, ClusterLostError):
+        notes.save()
+        raise
+    except UnsoundError as error:
+        raise HicorexError(f"{notes.path} does not hold together ({error}); delete it to start anew.") from error

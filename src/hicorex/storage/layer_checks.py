@@ -1,0 +1,105 @@
+"""Whether what a file holds makes a layer, or the run of a fit on its way."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hicorex.exceptions import UnsoundError
+from hicorex.input.schema import FARTHEST
+from hicorex.layer.batches import Running
+from hicorex.layer.loop import Best, Run, State
+from hicorex.layer.structure import most_links
+from hicorex.marginals.base import Block, Questions
+from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, list_of, number, whole, whole_list
+
+MOST_STATES = 100
+
+
+@checking()
+def check_run(run: Any, blocks: Sequence[Block], n_starts: int, n_factors: int, n_states: int) -> None:
+    """Refuse a run of a fit to these blocks that its further iterations cannot go on from."""
+    is_a(Run, run, "the run")
+    whole(run.iteration, "the number of iterations", 0)
+    running = whole_list(run.running, "the starts that run", 0, n_starts - 1)
+    agree(0 < len(running) == len(set(running)), "the starts that run", "one another")
+    check_state(run.state, blocks, n_states, n_factors, len(running))
+    for history in list_of(list, run.histories, "histories", n_starts):
+        for value in history:
+            number(value, "an objective")
+    best = is_a(Best, run.best, "the best iterate")
+    number(best.objective, "the best objective", infinite=True)
+    whole(best.start, "the best start", 0, n_starts - 1)
+    check_state(best.state, blocks, n_states, n_factors, 1)
+    array_of(best.log_z, "the best log Z", "f", (n_factors,))
+    for state in list_of(dict, run.generators, "the states of the random generators", n_starts):
+        try:
+            np.random.default_rng().bit_generator.state = state
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise UnsoundError("the state of a random generator is none") from error
+    agree(len(whole_list(run.primed, "primed", 0)) == n_starts, "primed", "the number of starts")
+    if run.sums is not None:
+        check_sums(run.sums, len(blocks), n_states, n_factors * len(running))
+
+
+def check_state(state: Any, blocks: Sequence[Block], n_states: int | None, n_factors: int, n_starts: int) -> None:
+    """All that labels follow from, of so many factors in each of so many starts."""
+    is_a(State, state, "the state")
+    agree(whole(state.n_starts, "n_starts", 1) == n_starts, "n_starts", "the starts that run")
+    n_all = n_starts * n_factors
+    prior = array_of(state.prior, "prior", "f", (n_states, n_all), np.nextafter(0, 1), 1)
+    n_states = len(prior)
+    agree(2 <= n_states <= MOST_STATES, "the number of states", f"2 to {MOST_STATES}")
+    agree(np.allclose(prior.sum(axis=0), 1, atol=ROUNDING), "prior", "a distribution")
+    n_blocks = len(blocks)
+    for block, own in zip(blocks, list_of(tuple, state.parameters, "parameters", n_blocks), strict=True):
+        one = block.neutral(1, 1)
+        check_parameters(own, one, (n_states, n_all, one[0].shape[2]))
+    for block, own in zip(blocks, list_of(np.ndarray, state.alpha, "alpha", n_blocks), strict=True):
+        array_of(own, "alpha", "f", (n_all, block.n_columns), 0, 1 + ROUNDING)
+    for block, own in zip(blocks, list_of(Questions, state.questions, "questions", n_blocks), strict=True):
+        shape = (n_starts, None, block.n_columns)
+        if own.links is not None:
+            links = array_of(own.links, "links", "i", shape, -1, n_factors - 1)
+            agree(links.shape[1] <= min(n_factors, most_links(n_states)), "links", "the number of factors")
+        if own.order is not None:
+            order = array_of(own.order, "order", "i", (n_starts, n_factors, block.n_columns))
+            agree((np.sort(order, axis=1) == np.arange(n_factors)[:, None]).all(), "order", "the factors")
+
+
+def check_parameters(own: Any, one: Any, shape: tuple[int, ...]) -> None:
+    """Parameters of marginals, of the family of ``one``."""
+    is_a(type(one), own, "the parameters of a block")
+    farthest = max(FARTHEST.values())
+    limits = {
+        "p": (np.nextafter(np.float32(0), np.float32(1)), 1 + ROUNDING),
+        "log_p": (-800, ROUNDING),
+        "mean": (-farthest, farthest),
+        "variance": (1e-30, farthest**2),
+        "log_variance": (-100, 100),
+    }
+    for name, array in own._asdict().items():
+        array_of(array, name, "f", shape, *limits[name])
+
+
+def check_sums(sums: Any, n_blocks: int, n_states: int, n_factors: int) -> None:
+    """Sums over batches; ``Running.after`` holds those of the blocks to the next batch."""
+    is_a(Running, sums, "the sums over batches")
+    whole(sums.n_seen, "the number of batches", 1)
+    number(sums.total, "the weight of the batches", np.nextafter(0, 1))
+    array_of(sums.label_sum, "the sums of labels", "f", (n_states, n_factors))
+    for of_blocks in (sums.totals, sums.sums):
+        for own in list_of(tuple, of_blocks, "sums", n_blocks):
+            for array in own:
+                array_of(array, "sums", "f", None)
+
+
+@checking()
+def check_sizes(sizes: Any, fold_sizes: Sequence[int]) -> None:
+    """Refuse what was noted of sizes if it cannot be of held-out samples of folds of these sizes."""
+    for n_factors, done in sizes.items():
+        whole(n_factors, "a size tried", 1)
+        agree(len(is_a(list, done, "what a size explains")) <= len(fold_sizes), "what a size explains", "the folds")
+        for n_samples, (explained, used) in zip(fold_sizes, done, strict=False):
+            array_of(explained, "what a size explains", "f", (n_samples,))
+            whole(used, "a number of factors in use", 0)

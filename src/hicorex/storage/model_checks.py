@@ -1,0 +1,226 @@
+"""Whether what a file holds makes a fitted model."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
+from hicorex.exceptions import UnsoundError
+from hicorex.input.columns import KINDS
+from hicorex.input.schema import Schema
+from hicorex.input.survey import MOST_CATEGORIES
+from hicorex.layer.stream import Stream
+from hicorex.layer.structure import most_links
+from hicorex.marginals.base import Block, Joint, Questions
+from hicorex.selection.sizing import Sizing, Tried
+from hicorex.storage.layer_checks import check_parameters, check_state, check_sums
+from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
+
+
+@checking()
+def check_corex(model: Any) -> None:
+    """Refuse a fitted ``Corex`` that does not hold together."""
+    _check_layer(model, feeds=False)
+    _check_estimator(model, [model])
+
+
+@checking()
+def check_hierarchy(model: Any) -> None:
+    """Refuse a fitted ``HierarchicalCorex`` that does not hold together."""
+    layers = is_a(list, model.layers_, "layers_")
+    if not layers:
+        raise UnsoundError("layers_ is empty")
+    for k, layer in enumerate(layers):
+        is_a(type(layers[0]), layer, "a layer")
+        _check_layer(layer, feeds=k + 1 < len(layers))
+        _check_estimator(layer, [layer])
+        if k:
+            _check_input(layer, layers[k - 1])
+    _check_estimator(model, layers)
+    model._shape()
+    is_a(str, model.stop_reason_, "stop_reason_")
+    agree(model.n_features_in_ == layers[0].n_features_in_, "n_features_in_", "those of the first layer")
+
+
+def _check_estimator(model: Any, layers: list) -> None:
+    """What models of one layer and of several have in common, as their layers say it should be."""
+    model._validate_params()
+    whole(model.n_features_in_, "n_features_in_", 1)
+    if hasattr(model, "feature_names_in_"):
+        names = array_of(model.feature_names_in_, "feature_names_in_", "O", (model.n_features_in_,))
+        for name in names:
+            is_a(str, name, "a name in feature_names_in_")
+    number(model.tc_, "tc_")
+    whole(model.n_iter_, "n_iter_", 0)
+    _check_bounds(model.bounds_, [layer.n_factors_ for layer in layers])
+    (mean, spread), (means, spreads) = model._usual
+    n_factors = sum(layer.n_factors_ for layer in layers)
+    number(mean, "the usual score")
+    number(spread, "its spread", 0)
+    array_of(means, "the usual log Z", "f", (n_factors,))
+    array_of(spreads, "their spreads", "f", (n_factors,), 0)
+    _check_reading(getattr(model, "_reading", {}), model.n_features_in_)
+    for key, value in is_a(dict, getattr(model, "_sklearn_output_config", {}), "the output that is set").items():
+        agree(key == "transform" and value in (None, "default", "pandas", "polars"), "set_output", "scikit-learn")
+
+
+def _check_reading(reading: Any, n_columns: int) -> None:
+    """How a file was read."""
+    known(is_a(dict, reading, "how the file was read"), ("missing", "row_names", "words", "names"))
+    texts(reading.get("missing", []), "the texts that stand for missing values")
+    for name, words in is_a(dict, reading.get("words", {}), "the words in columns of numbers").items():
+        is_a(str, name, "a column with words")
+        texts(words, "the words in columns of numbers")
+    if reading.get("row_names") is not None:
+        is_a(str, reading["row_names"], "the column of row names")
+    if reading.get("names") is not None:
+        names = texts(reading["names"], "the names of the columns")
+        agree(len(names) == n_columns, "the number of names", "n_features_in_")
+
+
+def _check_layer(layer: Any, feeds: bool) -> None:
+    schema = is_a(Schema, layer._schema, "the schema")
+    n_columns, n_factors = (whole(getattr(layer, name), name, 1) for name in ("n_features_in_", "n_factors_"))
+    whole(layer.n_iter_, "n_iter_", 0)
+    _check_schema(schema, n_columns)
+    blocks = schema.blocks(np.ones(n_columns, bool), np.float64, sparse=False)
+    check_state(layer._state, blocks, None, n_factors, 1)
+    n_states = len(layer._state.prior)
+    agree(layer._state.questions == [Questions()] * len(blocks), "what the next pass asks", "a finished fit")
+    alpha = np.empty((n_columns, n_factors))
+    for own, columns in zip(layer._state.alpha, schema.parts, strict=True):
+        alpha[columns] = own.T
+    array_of(layer.alpha_, "alpha_", "f", (n_columns, n_factors))
+    agree(np.array_equal(layer.alpha_, alpha), "alpha_", "the state")
+    array_of(layer.mutual_information_, "mutual_information_", "f", (n_columns, n_factors), -ROUNDING)
+    array_of(layer.tcs_, "tcs_", "f", (n_factors,), 0)
+    array_of(layer.clusters_, "clusters_", "i", (n_columns,), -1, n_factors - 1)
+    array_of(layer.history_, "history_", "f", (layer.n_iter_,))
+    for history in is_a(list, layer.histories_, "histories_"):
+        array_of(history, "a history", "f", (None,))
+    agree(any(np.array_equal(layer.history_, own) for own in layer.histories_), "history_", "histories_")
+    if hasattr(layer, "sizing_"):
+        _check_sizing(layer.sizing_)
+    is_a(bool, layer._inner, "whether the layer is an inner one")
+    _check_links(layer._links, blocks, n_factors, n_states)
+    joints = is_a(dict, layer._joints, "the joint marginals")
+    agree(set(joints) <= {False, True} and False in joints and (True in joints or not feeds), "joints", "the layers")
+    for own in joints.values():
+        for block, links, given in zip(blocks, layer._links, list_of(list, own, "joints", len(blocks)), strict=True):
+            _check_joints(given, block, links[0], n_states)
+    for block, given in zip(blocks, list_of(np.ndarray, layer._surprisals, "surprisals", len(blocks)), strict=True):
+        discrete = hasattr(block, "is_category")
+        array_of(given, "the surprisals", "f", (block.offsets[-1],) if discrete else (0,), -ROUNDING)
+    if hasattr(layer, "_stream"):
+        stream = is_a(Stream, layer._stream, "the stream")
+        check_state(stream.state, blocks, n_states, n_factors, 1)
+        if stream.sums is not None:
+            check_sums(stream.sums, len(blocks), n_states, n_factors)
+
+
+def _check_input(layer: Any, below: Any) -> None:
+    """That the input of a layer is the labels of the one below."""
+    agree(layer.n_features_in_ == below.n_factors_, "the number of columns of a layer", "the factors below it")
+    agree(set(layer._schema.kinds) == {"categorical"}, "the kinds of an inner layer", "labels")
+    for categories in layer._schema.categories.values():
+        array_of(categories, "the states of a factor below", "iu", (None,), 0, len(below._state.prior) - 1)
+
+
+def _check_schema(schema: Schema, n_columns: int) -> None:
+    agree(schema.n_columns == n_columns, "the number of columns", "n_features_in_")
+    kinds = texts(schema.kinds, "kinds")
+    agree(len(kinds) == n_columns and set(kinds) <= set(KINDS), "kinds", "the columns")
+    tiny, large = np.nextafter(0, 1), np.finfo(float).max
+    array_of(schema.size, "size", "f", (n_columns,), tiny, large)
+    array_of(schema.centre, "centre", "f", (n_columns,))
+    array_of(schema.spread, "spread", "f", (n_columns,), tiny)
+    array_of(schema.informative, "informative", "b", (n_columns,))
+    ranked, coded = ({i for i, kind in enumerate(kinds) if kind == own} for own in ("rank", "categorical"))
+    agree(set(is_a(dict, schema.ranks, "ranks")) == ranked, "ranks", "kinds")
+    for values, scores in schema.ranks.values():
+        array_of(values, "the values of ranks", "f", (None,), -large, large)
+        array_of(scores, "the scores of ranks", "f", values.shape)
+        agree(values.size > 0 and (values[1:] > values[:-1]).all(), "the values of ranks", "their order")
+    agree(set(is_a(dict, schema.categories, "categories")) == coded, "categories", "kinds")
+    for own in schema.categories.values():
+        wide = own.astype(float) if own.dtype == np.float16 else own
+        array_of(wide, "categories", "biufUS", (None,), -large, large)
+        agree(own.size <= MOST_CATEGORIES and bool((own[1:] > own[:-1]).all()), "categories", "their order")
+    parts = list_of(np.ndarray, schema.parts, "the blocks of columns")
+    for part in parts:
+        array_of(part, "a block of columns", "i", (None,), 0, n_columns - 1)
+        agree(len({kinds[i] == "categorical" for i in part.tolist()}) == 1, "a block of columns", "one kind")
+    agree(np.array_equal(np.sort(np.concatenate(parts)), np.arange(n_columns)), "the blocks of columns", "the table")
+
+
+def _check_links(all_links: Any, blocks: Sequence[Block], n_factors: int, n_states: int) -> None:
+    """The factors that each variable belongs to, best first, no factor twice."""
+    depth = min(n_factors, most_links(n_states))
+    for block, links in zip(blocks, list_of(np.ndarray, all_links, "links", len(blocks)), strict=True):
+        array_of(links, "links", "i", (1, depth, block.n_columns), -1, n_factors - 1)
+        there = links[0] >= 0
+        agree((there[1:] <= there[:-1]).all(), "links", "their order")
+        inside = np.sort(np.where(there, links[0], -1 - np.arange(depth)[:, None]), axis=0)
+        agree((inside[1:] != inside[:-1]).all(), "links", "one another")
+
+
+def _check_joints(joints: list, block: Block, links: np.ndarray, n_states: int) -> None:
+    """Marginals given joint states, of the columns that the links (D, n) say, by their number of factors."""
+    n_linked = (links >= 0).sum(axis=0)
+    depths = [depth for depth in range(1, len(links) + 1) if (n_linked == depth).any()]
+    one = block.neutral(1, 1)
+    for depth, joint in zip(depths, list_of(Joint, joints, "joints", len(depths)), strict=True):
+        columns = np.flatnonzero(n_linked == depth)
+        for given, expected in ((joint.columns, columns), (joint.factors, links[:depth, columns])):
+            array_of(given, "the columns of joints", "i", expected.shape)
+            agree(np.array_equal(given, expected), "joints", "links")
+        array_of(joint.probability, "the probability of joint states", "f", (n_states**depth, columns.size), 0, 2)
+        width = block.of_pairs(one, np.zeros_like(columns), columns)[0].shape[1]
+        check_parameters(joint.parameters, one, (n_states**depth, width))
+
+
+def _check_sizing(sizing: Any) -> None:
+    is_a(Sizing, sizing, "sizing_")
+    is_a(str, sizing.reason, "the reason of a size")
+    for tried in is_a(tuple, sizing.tried, "the sizes tried"):
+        is_a(Tried, tried, "a size tried")
+        whole(tried.n_factors, "a number of factors", 1)
+        whole(tried.used, "a number of factors in use", 0)
+        number(tried.lower, "a bound")
+        number(tried.lower_stderr, "a standard error", 0, missing=True)
+    agree(sizing.n_factors in [tried.n_factors for tried in sizing.tried], "the size chosen", "those tried")
+
+
+def _check_bounds(bounds: Any, sizes: list[int]) -> None:
+    is_a(Bounds, bounds, "bounds_")
+    whole(bounds.n_samples, "n_samples", 1)
+    whole(bounds.depth, "depth", 1, len(sizes))
+    is_a(str, bounds.no_upper, "no_upper")
+    _check_numbers(bounds, ("lower", "lower_stderr", "objective"))
+    upper = ("upper", "upper_stderr", "entropy_lower", "entropy_upper")
+    if bounds.no_upper:
+        agree(all(getattr(bounds, name) is None for name in (*upper, "upper_theorem")), "upper bounds", "no_upper")
+    else:
+        _check_numbers(bounds, upper if bounds.upper_theorem is None else (*upper, "upper_theorem"))
+    names = [f"layer{k}" for k in range(1, len(sizes) + 1)]
+    agree([own.name for own in _all(LayerBounds, bounds.layers)] == names, "the layers of bounds_", "the model")
+    agree([own.n_factors for own in bounds.layers] == sizes, "the sizes in bounds_", "the model")
+    for own in bounds.layers:
+        left = () if own.conditional_entropy is None else ("conditional_entropy",)
+        _check_numbers(own, ("objective", "contribution", "contribution_stderr", "lower", *left))
+    names = [f"{layer}_factor{j}" for layer, size in zip(names, sizes, strict=True) for j in range(size)]
+    agree([own.name for own in _all(FactorBounds, bounds.factors)] == names, "the factors of bounds_", "the model")
+    for own in bounds.factors:
+        _check_numbers(own, FactorBounds._fields[1:])
+
+
+def _check_numbers(holder: Any, names: Sequence[str]) -> None:
+    for name in names:
+        number(getattr(holder, name), f"{name} in bounds_", missing=name.endswith("stderr"))
+
+
+def _all(kind: type, values: Any) -> Any:
+    for value in is_a(tuple, values, "a part of bounds_"):
+        is_a(kind, value, "a part of bounds_")
+    return values
