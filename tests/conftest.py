@@ -19,7 +19,9 @@ from hicorex.datasets import make_latent_tree
 # Workers of clusters alone import it.
 collect_ignore = ["forked.py"]
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+PROJECT = Path(__file__).parents[1]
+DATA = PROJECT.parent / "shared" / "data"
+GOLDEN = PROJECT / "tests" / "golden"
 
 # Names of columns that try to break files, tables and terminals.
 HOSTILE = [

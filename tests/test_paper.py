@@ -2,12 +2,11 @@
 
 import importlib.util
 import json
-from pathlib import Path
 
 import pytest
-from conftest import DATA
+from conftest import DATA, PROJECT
 
-PAPER = Path(__file__).parents[1] / "paper"
+PAPER = PROJECT / "paper"
 spec = importlib.util.spec_from_file_location("paper_run", PAPER / "run.py")
 driver = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(driver)

@@ -8,15 +8,14 @@ import sys
 import tomllib
 import venv
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
 import pytest
+from conftest import PROJECT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hicorex.cli.folder import NAMES
 
-PROJECT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
 OWN, EXTRAS = PYPROJECT["dependencies"], PYPROJECT["optional-dependencies"]
 LOCKS = {"run.txt": OWN, "test.txt": [*OWN, *EXTRAS["test"], *EXTRAS["bench"], *EXTRAS["dev"]]}

@@ -11,7 +11,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from test_model_file import mixed_frame
+from models import mixed_frame
 
 from hicorex import Corex, HierarchicalCorex
 from hicorex.storage.archive import FORMAT

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import GOLDEN, PROJECT
 from crafted import HOSTILE, changed, changed_array, put_together, taken_apart, used
+from models import MODELS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from test_model_file import GOLDEN, MODELS
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
@@ -59,7 +60,7 @@ def test_no_changed_file_makes_a_loop_read_beyond_an_array(tmp_path):
         import sys, warnings
         from pathlib import Path
         import numpy as np, pandas as pd
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        sys.path.insert(0, {str(PROJECT / "tests")!r})
         from crafted import changed, used
         warnings.simplefilter("ignore", UserWarning)
         X = pd.read_parquet({str(GOLDEN / "table.parquet")!r})[:5]

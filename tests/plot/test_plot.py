@@ -4,7 +4,6 @@ import io
 import warnings
 from datetime import date
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import matplotlib
 
@@ -16,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import HOSTILE, mixed_table, named_table
+from conftest import GOLDEN, HOSTILE, mixed_table, named_table
 from matplotlib.colors import to_rgb
 from matplotlib.dates import AutoDateLocator, num2date
 from matplotlib.text import Text
@@ -35,8 +34,6 @@ from hicorex.plot.factor import GAP, _densities
 from hicorex.plot.pointwise import BINS, draw_pointwise
 from hicorex.plot.sorted_data import sorted_image
 from hicorex.report.page import DARK_PALETTE
-
-GOLDEN = Path(__file__).parent / "golden"
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from test_model_file import mixed_frame
+from models import mixed_frame
 
 from hicorex import Checkpoint, Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_latent_tree

@@ -4,54 +4,20 @@ import json
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import mixed_table
+from conftest import GOLDEN
 from crafted import resealed
+from models import MODELS
 from numpy.testing import assert_allclose, assert_array_equal
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
 import hicorex
-from hicorex import Corex, HicorexError, HierarchicalCorex
+from hicorex import Corex, HicorexError
 from hicorex.storage.archive import FORMAT, from_bytes, to_bytes
-
-GOLDEN = Path(__file__).parent / "golden"
-
-
-def mixed_frame(n_samples=200, seed=0):
-    """Every marginal, missing values, text, booleans, hostile names."""
-    rng = np.random.default_rng(seed)
-    values, kinds = mixed_table(rng, n_samples, missing=0.05)
-    names = ["a,b", 'say "hi"', "Größe", "</script>", "\u2028", *(f"v{i}" for i in range(values.shape[1] - 5))]
-    frame = pd.DataFrame(values, columns=names)
-    frame["text"] = np.where(values[:, 0] > 0.5, "yes", rng.choice(["no", "nö", "0" * 64], n_samples))
-    frame["flag"] = np.nan_to_num(values[:, 1]) > 0.5
-    kinds = dict(zip(names, kinds, strict=True)) | {"a,b": "rank", "text": "categorical", "flag": "categorical"}
-    return frame, kinds
-
-
-MODELS = {
-    "gaussian": lambda: (Corex(2, marginals="gaussian", random_state=0), mixed_frame()[0].iloc[:, :8]),
-    "rank": lambda: (Corex(2, marginals="rank", n_states=3, random_state=0), mixed_frame()[0].iloc[:, :8]),
-    "categorical": lambda: (Corex(2, structure="tree", random_state=0), mixed_frame()[0][["text", "flag"]]),
-    "array": lambda: (Corex(2, structure="overlap", random_state=0), mixed_frame()[0].iloc[:, :8].to_numpy()),
-    "bytes": lambda: (Corex(1, random_state=0), np.array([[b"a", b"x"], [b"b", b"y"]] * 5)),
-    "list of kinds": lambda: (Corex(1, marginals=["rank", "gaussian"]), mixed_frame()[0].iloc[:, :2].to_numpy()),
-    "mapping of kinds": lambda: (Corex(3, marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
-    "auto": lambda: (Corex("auto", marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
-    "empty factors": lambda: (Corex(30, random_state=0), mixed_frame()[0].iloc[:, :4]),
-    "random state": lambda: (Corex(2, random_state=np.random.RandomState(0)), mixed_frame()[0].iloc[:, :8]),
-    "hierarchy": lambda: (HierarchicalCorex((3, 1), marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
-    "hierarchy of sizes found": lambda: (HierarchicalCorex("auto", random_state=0), mixed_frame()[0].iloc[:, :10]),
-    "hierarchy of several sizes": lambda: (
-        HierarchicalCorex((3, 2, 1), n_states=(3, 2, 2), random_state=0).set_output(transform="pandas"),
-        mixed_frame()[0],
-    ),
-}
 
 
 def assert_same(model, again, X):

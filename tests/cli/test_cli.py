@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import PROJECT
 from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
@@ -391,7 +392,7 @@ def test_demo_shows_truth_bounds_and_structure(demo):
 def test_the_commands_of_the_readme(demo, run, monkeypatch):
     printed, folder = demo
     monkeypatch.chdir(folder)
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    readme = (PROJECT / "README.md").read_text()
     first, *commands = re.findall(r"^\$ hicorex (.*)$", readme, re.MULTILINE)
     assert first == "demo"
     assert [command.split()[0] for command in commands] == ["fit", "describe", "transform", "score", "report"]

@@ -1,0 +1,39 @@
+"""Models of every kind, not yet fitted, each with its samples."""
+
+import numpy as np
+import pandas as pd
+from conftest import mixed_table
+
+from hicorex import Corex, HierarchicalCorex
+
+
+def mixed_frame(n_samples=200, seed=0):
+    """Every marginal, missing values, text, booleans, hostile names."""
+    rng = np.random.default_rng(seed)
+    values, kinds = mixed_table(rng, n_samples, missing=0.05)
+    names = ["a,b", 'say "hi"', "Größe", "</script>", "\u2028", *(f"v{i}" for i in range(values.shape[1] - 5))]
+    frame = pd.DataFrame(values, columns=names)
+    frame["text"] = np.where(values[:, 0] > 0.5, "yes", rng.choice(["no", "nö", "0" * 64], n_samples))
+    frame["flag"] = np.nan_to_num(values[:, 1]) > 0.5
+    kinds = dict(zip(names, kinds, strict=True)) | {"a,b": "rank", "text": "categorical", "flag": "categorical"}
+    return frame, kinds
+
+
+MODELS = {
+    "gaussian": lambda: (Corex(2, marginals="gaussian", random_state=0), mixed_frame()[0].iloc[:, :8]),
+    "rank": lambda: (Corex(2, marginals="rank", n_states=3, random_state=0), mixed_frame()[0].iloc[:, :8]),
+    "categorical": lambda: (Corex(2, structure="tree", random_state=0), mixed_frame()[0][["text", "flag"]]),
+    "array": lambda: (Corex(2, structure="overlap", random_state=0), mixed_frame()[0].iloc[:, :8].to_numpy()),
+    "bytes": lambda: (Corex(1, random_state=0), np.array([[b"a", b"x"], [b"b", b"y"]] * 5)),
+    "list of kinds": lambda: (Corex(1, marginals=["rank", "gaussian"]), mixed_frame()[0].iloc[:, :2].to_numpy()),
+    "mapping of kinds": lambda: (Corex(3, marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "auto": lambda: (Corex("auto", marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "empty factors": lambda: (Corex(30, random_state=0), mixed_frame()[0].iloc[:, :4]),
+    "random state": lambda: (Corex(2, random_state=np.random.RandomState(0)), mixed_frame()[0].iloc[:, :8]),
+    "hierarchy": lambda: (HierarchicalCorex((3, 1), marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "hierarchy of sizes found": lambda: (HierarchicalCorex("auto", random_state=0), mixed_frame()[0].iloc[:, :10]),
+    "hierarchy of several sizes": lambda: (
+        HierarchicalCorex((3, 2, 1), n_states=(3, 2, 2), random_state=0).set_output(transform="pandas"),
+        mixed_frame()[0],
+    ),
+}
