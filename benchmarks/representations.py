@@ -22,7 +22,7 @@ def scaled(X):
 
 
 def of_corex(X, m, seed):
-    return Corex(m, random_state=seed).fit(X).predict_proba(X)
+    return Corex(m, random_state=seed).fit(X).posteriors(X)
 
 
 def of_rbm(X, m, seed):

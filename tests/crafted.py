@@ -130,7 +130,7 @@ def used(raw, X, folder, report=True):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model.transform(X)
-        model.predict_proba(X)
+        model.posteriors(X)
         model.log_odds(X)
         model.score(X)
         model.surprise(X)

@@ -39,7 +39,7 @@ def frame(odd):
 def assert_finite(model, table):
     for name in ("alpha_", "tcs_", "mutual_information_", "history_"):
         assert np.isfinite(getattr(model, name)).all(), name
-    for name in ("predict_proba", "log_odds", "log_z", "score_samples"):
+    for name in ("posteriors", "log_odds", "log_z", "score_samples"):
         assert np.isfinite(getattr(model, name)(table)).all(), name
 
 
@@ -411,7 +411,7 @@ def test_an_unseen_category_counts_as_missing_with_a_warning(table, new, missing
     model = fitted(pd.DataFrame(table, columns=NAMES))
     strange, gap = (pd.DataFrame(table, columns=NAMES).astype(object) for _ in range(2))
     strange.loc[:4, "c"], gap.loc[:4, "c"] = new, missing
-    for name in ("transform", "predict_proba", "log_odds", "log_z", "score_samples"):
+    for name in ("transform", "posteriors", "log_odds", "log_z", "score_samples"):
         with pytest.warns(UserWarning, match="not seen count as missing, in column 'c'"):
             found = getattr(model, name)(strange)
         assert_array_equal(found, getattr(model, name)(gap))
@@ -455,9 +455,7 @@ def test_a_wrong_order_of_columns_is_refused(kind):
         model.transform(kind(dict(zip("bacdef", X.T, strict=True))))
 
 
-@pytest.mark.parametrize(
-    "method", ["transform", "predict_proba", "log_odds", "log_z", "score_samples", "score", "bounds"]
-)
+@pytest.mark.parametrize("method", ["transform", "posteriors", "log_odds", "log_z", "score_samples", "score", "bounds"])
 def test_methods_before_fit_are_refused(method):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(Corex(), method)(X)

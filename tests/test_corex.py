@@ -123,7 +123,7 @@ def test_new_samples_with_missing_values_are_labelled():
     holes = X.copy()
     holes[np.random.default_rng(0).random(X.shape) < 0.5] = np.nan
     assert_array_equal(corex.transform(holes), corex.transform(X))
-    assert_allclose(corex.predict_proba(np.full((1, 80), np.nan))[0], corex._state.prior.T)
+    assert_allclose(corex.posteriors(np.full((1, 80), np.nan))[0], corex._state.prior.T)
 
 
 def test_log_z_is_what_the_bound_is_the_mean_of():
@@ -139,7 +139,7 @@ def test_log_z_is_what_the_bound_is_the_mean_of():
 def test_log_odds_are_those_of_the_probabilities():
     X, _ = make_independent_clusters(n_samples=30, cluster_size=2, noise=1.0, random_state=0)
     corex = Corex(2, n_states=3, random_state=0).fit(X)
-    p = corex.predict_proba(X)
+    p = corex.posteriors(X)
     assert corex.log_odds(X).shape == (30, 2, 2)
     assert_allclose(corex.log_odds(X), np.log(p[:, :, 1:] / p[:, :, :1]), atol=1e-6)
 

@@ -27,16 +27,16 @@ def test_every_layer_has_its_labels_and_numbers(model, tree):
     X, _ = tree
     labels = model.transform(X)
     assert labels.shape == (600, 9)
-    assert model.predict_proba(X).shape == (600, 9, 3)
-    assert_allclose(model.predict_proba(X).sum(axis=2), 1)
+    assert model.posteriors(X).shape == (600, 9, 3)
+    assert_allclose(model.posteriors(X).sum(axis=2), 1)
     assert model.log_z(X).shape == (600, 9)
     assert model.log_odds(X).shape == (600, 9, 2)
     layers = [1, 2, 3]
-    assert [model.predict_proba(X, layer=k).shape for k in layers] == [(600, 6, 2), (600, 2, 3), (600, 1, 2)]
+    assert [model.posteriors(X, layer=k).shape for k in layers] == [(600, 6, 2), (600, 2, 3), (600, 1, 2)]
     assert [model.log_z(X, layer=k).shape for k in layers] == [(600, 6), (600, 2), (600, 1)]
     assert [model.log_odds(X, layer=k).shape for k in layers] == [(600, 6, 1), (600, 2, 2), (600, 1, 1)]
     assert_array_equal(np.hstack([model.log_z(X, layer=k) for k in layers]), model.log_z(X))
-    assert_array_equal(model.predict_proba(X).argmax(axis=2), labels)
+    assert_array_equal(model.posteriors(X).argmax(axis=2), labels)
     with pytest.raises(HicorexError, match="layer is 4; this model has layers 1 to 3"):
         model.log_z(X, layer=4)
     assert_allclose(model.score_samples(X), model.log_z(X).sum(axis=1))

@@ -56,7 +56,7 @@ def test_numbers_of_any_size_give_finite_results_without_a_warning(name, margina
     model = fitted(table, marginals=marginals)
     assert model.tc_ > 0.5 or "far out" in name  # of which normal distributions see nothing else
     far = np.where(table > 0, -LARGEST, LARGEST)
-    said = [model.log_z(table), model.predict_proba(table), *model.surprise(table), model.log_z(far)]
+    said = [model.log_z(table), model.posteriors(table), *model.surprise(table), model.log_z(far)]
     said += [model.alpha_, model.mutual_information_, model._schema.centre, model._schema.spread]
     for bounds in (model.bounds_, model.bounds(table), model.bounds(cv=2)):
         said += [bounds.lower, bounds.lower_stderr]

@@ -56,7 +56,7 @@ def test_of_convergence(make, method):
         told_here(lambda: getattr(own, method)(X), ConvergenceWarning, "max_iter")  # noqa: B023
 
 
-@pytest.mark.parametrize("method", ["transform", "predict_proba", "log_odds", "log_z", "score", "surprise", "bounds"])
+@pytest.mark.parametrize("method", ["transform", "posteriors", "log_odds", "log_z", "score", "surprise", "bounds"])
 def test_of_unseen_categories(model, method):
     told_here(lambda: getattr(model, method)(STRANGE), UserWarning, "not seen count as missing, in column 'c'")
 

@@ -40,7 +40,7 @@ class Surprise(NamedTuple):
     factors: np.ndarray
 
 
-class Explainer(TransformerMixin, BaseEstimator):
+class LayeredEstimator(TransformerMixin, BaseEstimator):
     """A fitted stack of layers, of which each explains the dependence among the labels of the one below."""
 
     n_jobs: int | None

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hicorex.base import Explainer
+from hicorex.base import LayeredEstimator
 from hicorex.bounds.evaluation import View, links_of, view
 from hicorex.bounds.evidence import Rung, gather, marginal_surprisals
 from hicorex.engine import LocalEngine
@@ -75,7 +75,7 @@ FITTED = (
 READ = ("n_features_in_", "feature_names_in_", "_schema")
 
 
-class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
+class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
     """One layer of discrete latent factors that explain the dependence among variables.
 
     Learns factors Y_1, ..., Y_m of k states each that maximise a lower bound on the total correlation
@@ -341,7 +341,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, Explainer):
         """The most likely state of each factor, (n_samples, n_factors)."""
         return self._label(X)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def posteriors(self, X: Any) -> np.ndarray:
         """p(y_j = s | x), (n_samples, n_factors, n_states)."""
         return self._map(X, lambda state, data, engine: (_labels(state, data, engine)[0].transpose(2, 1, 0),))[0]
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hicorex.base import Explainer
+from hicorex.base import LayeredEstimator
 from hicorex.bounds.evidence import Rung, gather
 from hicorex.corex import Corex
 from hicorex.exceptions import HicorexError
@@ -30,7 +30,7 @@ SHARED = ("structure", "n_init", "max_iter", "tol", "batch_size", "n_jobs", "ver
 FITTED = ("n_features_in_", "feature_names_in_", "layers_", "bounds_", "tc_", "n_iter_", "stop_reason_", "_usual")
 
 
-class HierarchicalCorex(Explainer):
+class HierarchicalCorex(LayeredEstimator):
     """Layers of discrete latent factors that explain the dependence among variables.
 
     The first layer explains the variables, each further one the most likely states of the factors below.
@@ -205,15 +205,15 @@ class HierarchicalCorex(Explainer):
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
         return np.hstack(self._through(X, Corex._label))
 
-    def predict_proba(self, X: Any, layer: int | None = None) -> np.ndarray:
+    def posteriors(self, X: Any, layer: int | None = None) -> np.ndarray:
         """p(y_j = s | layer below), (n_samples, n_factors, n_states), of all layers or of one, 1, 2, ...
 
         Layers of fewer states than others are filled up with 0.
         """
-        return _side_by_side(self._through(X, Corex.predict_proba, layer), 0)
+        return _side_by_side(self._through(X, Corex.posteriors, layer), 0)
 
     def log_odds(self, X: Any, layer: int | None = None) -> np.ndarray:
-        """log p(y_j = s | below) / p(y_j = 0 | below), s > 0, (n_samples, n_factors, n_states - 1), as predict_proba.
+        """log p(y_j = s | below) / p(y_j = 0 | below), s > 0, (n_samples, n_factors, n_states - 1), as posteriors.
 
         Layers of fewer states than others are filled up with -inf.
         """

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
-from hicorex.base import Explainer
+from hicorex.base import LayeredEstimator
 from hicorex.exceptions import UnsoundError
 from hicorex.input.sources.choice import MODEL
 from hicorex.storage.archive import read_archive
 
 
-def load(path: Any) -> Explainer:
+def load(path: Any) -> LayeredEstimator:
     """The model that ``save`` has written, to the last bit; no code of the file is run.
 
     Parameters
@@ -41,6 +41,6 @@ def load(path: Any) -> Explainer:
 
 def check_model(model: Any) -> None:
     """Refuse what is no fitted model, or one that does not hold together."""
-    if not isinstance(model, Explainer):
+    if not isinstance(model, LayeredEstimator):
         raise UnsoundError("it holds no fitted model")
     model._check()

@@ -260,14 +260,14 @@ def test_cross_fitting_knows_weights_and_splitters():
 def test_factors_of_corex_have_the_same_bound_as_a_representation():
     X, _ = make_overlapping_clusters(n_samples=300, cluster_size=10, random_state=0)
     corex = Corex(3, random_state=0).fit(X)
-    assert_allclose(representation_bounds(X, corex.predict_proba(X)).lower, corex.bounds_.lower, rtol=1e-3)
+    assert_allclose(representation_bounds(X, corex.posteriors(X)).lower, corex.bounds_.lower, rtol=1e-3)
 
 
 def test_representations_of_other_models_are_below_the_truth():
     X, truth = make_latent_tree(5000, 60, 6, root_flip=0.2, random_state=0)
     found = {
         "truth": representation_bounds(X, truth.factors, cv=5),
-        "corex": representation_bounds(X, Corex(6, random_state=0).fit(X).predict_proba(X), cv=5),
+        "corex": representation_bounds(X, Corex(6, random_state=0).fit(X).posteriors(X), cv=5),
         "signs": representation_bounds(X, PCA(6, random_state=0).fit_transform(X) > 0, cv=5),
         "rbm": representation_bounds(X, BernoulliRBM(6, n_iter=10, random_state=0).fit(X).transform(X), cv=5),
     }

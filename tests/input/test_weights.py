@@ -37,7 +37,7 @@ def assert_close(one, other, rtol=1e-6):
 
 
 def assert_finite(model, table=TABLE):
-    said = [model.log_z(table), model.predict_proba(table)]
+    said = [model.log_z(table), model.posteriors(table)]
     for layer in model._stack:
         said += [layer.alpha_, layer.mutual_information_, layer.tcs_]
     said += [*model.surprise(table), model.score(table)]

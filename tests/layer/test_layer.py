@@ -154,9 +154,9 @@ def test_numbers_are_finite_and_in_range(seed, structure, missing, n_states):
     assert np.all((corex.alpha_ >= 0) & (corex.alpha_ <= 1))
     if structure != "unique":
         assert np.all(corex.alpha_.sum(axis=1) <= 1 + 1e-9)
-    assert_allclose(corex.predict_proba(table).sum(axis=2), 1)
+    assert_allclose(corex.posteriors(table).sum(axis=2), 1)
     assert np.all(np.diff(corex.tcs_) <= 0)
-    assert_array_equal(corex.predict_proba(table).argmax(axis=2), corex.transform(table))
+    assert_array_equal(corex.posteriors(table).argmax(axis=2), corex.transform(table))
 
 
 @pytest.mark.parametrize("structure", ["tree", "overlap", "unique"])

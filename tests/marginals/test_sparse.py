@@ -66,7 +66,7 @@ def assert_same_models(dense, other, table, form):
 
 def assert_same_answers(dense, other, table, form):
     assert_array_equal(other.transform(form), dense.transform(table))
-    for method in ("predict_proba", "log_odds", "log_z", "score_samples", "score"):
+    for method in ("posteriors", "log_odds", "log_z", "score_samples", "score"):
         assert_allclose(getattr(other, method)(form), getattr(dense, method)(table), rtol=1e-7, atol=1e-8)
     assert_allclose(other.surprise(form).factors, dense.surprise(table).factors, rtol=1e-6, atol=1e-6)
     assert_same_bounds(other.bounds_, dense.bounds_)
@@ -230,7 +230,7 @@ def test_cross_fitting_tests_and_checkpoints(tmp_path):
     assert_allclose(found.bounds(cv=3).lower, dense.bounds(cv=3).lower, rtol=1e-9)
     tested = found.significance(n_permutations=19)
     assert tested[0].p_value == dense.significance(n_permutations=19)[0].p_value == 1 / 20
-    labels = found.predict_proba(form)
+    labels = found.posteriors(form)
     assert_same_bounds(representation_bounds(form, labels), representation_bounds(table, labels))
     assert_same_bounds(representation_bounds(form, labels, cv=3), representation_bounds(table, labels, cv=3))
     path = tmp_path / "fit.checkpoint"

@@ -16,7 +16,7 @@ from hicorex.exceptions import HicorexError, NotWrittenError
 from hicorex.printing import json_text, printable
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 
 def fit(
@@ -187,7 +187,7 @@ def _beside(out: Path) -> Path:
     return Path(f"{out}.checkpoint")
 
 
-def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float, show: bool) -> None:
+def _fit(model: "LayeredEstimator", samples: Any, weight: Any, path: Path, every: float, show: bool) -> None:
     """Fit with a checkpoint, and show how far it is."""
     from hicorex.storage.checkpoint import Checkpoint
 
@@ -206,7 +206,7 @@ def _fit(model: "Explainer", samples: Any, weight: Any, path: Path, every: float
         Settings.last_work = "ending"
 
 
-def _estimator(layers: str, states: str, **settings: Any) -> "Explainer":
+def _estimator(layers: str, states: str, **settings: Any) -> "LayeredEstimator":
     """The model that the options ask for, not yet fitted."""
     from hicorex.hierarchy import HierarchicalCorex
     from hicorex.storage.layer_checks import MOST_STATES

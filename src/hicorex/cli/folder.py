@@ -28,7 +28,7 @@ from hicorex.storage.files import new_file, whole_folder
 from hicorex.storage.outputs import RESULTS, allow_folder
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
     from hicorex.findings.groups import Grouping
     from hicorex.input.files import Table
 
@@ -41,7 +41,7 @@ MOST_CSV, REPORTED_ROWS, REPORTED_CELLS = 1_000_000, 100_000, 2**22
 
 def write_folder(
     folder: Any,
-    model: "Explainer",
+    model: "LayeredEstimator",
     table: "Table",
     overwrite: bool = False,
     groupings: Sequence["Grouping"] = (),
@@ -75,7 +75,7 @@ def write_folder(
 
 def write_results(
     folder: Path,
-    model: "Explainer",
+    model: "LayeredEstimator",
     X: Any,
     row_names: Any,
     row_title: str,
@@ -122,14 +122,16 @@ class Batch(NamedTuple):
     log_z: np.ndarray
 
 
-def batches_of(model: "Explainer", frame: Brought) -> Iterator[Batch]:
+def batches_of(model: "LayeredEstimator", frame: Brought) -> Iterator[Batch]:
     """All rows of a table on disk, a few at a time."""
     n_factors = sum(layer.n_factors_ for layer in model._stack)
     for rows, X, row_names in frame.batches(n_factors):
         yield Batch(rows, X, row_names, *model._states_and_log_z(X))
 
 
-def _write_large(folder: Path, model: "Explainer", table: "Table", groupings: Sequence["Grouping"], title: str) -> None:
+def _write_large(
+    folder: Path, model: "LayeredEstimator", table: "Table", groupings: Sequence["Grouping"], title: str
+) -> None:
     """As write_results, for a table that is read part by part."""
     _write_model_tables(folder, model, table.decisions)
     endings = (".parquet", ".csv") if table.frame.shape[0] <= MOST_CSV else (".parquet",)
@@ -155,7 +157,7 @@ def _write_large(folder: Path, model: "Explainer", table: "Table", groupings: Se
     write_report(folder / "report.html", model, reported, groupings, title, table.decisions)
 
 
-def spread_samples(model: "Explainer", frame: Brought) -> Samples:
+def spread_samples(model: "LayeredEstimator", frame: Brought) -> Samples:
     """What a report tells of a table on disk: rows evenly spread over it."""
     step = _step(frame.shape)
     kept = [_every(batch, step) for batch in batches_of(model, frame)]
@@ -177,7 +179,7 @@ def _reported(kept: list[tuple[Any, ...]], row_title: str, n_all: int) -> Sample
     return named_samples(X, states, log_z, names, row_title)._replace(n_all=n_all)
 
 
-def _write_model_tables(folder: Path, model: "Explainer", decisions: Sequence[Any]) -> None:
+def _write_model_tables(folder: Path, model: "LayeredEstimator", decisions: Sequence[Any]) -> None:
     """What there is to write whatever the samples."""
     _write_csv(folder / "columns.csv", columns_table(decisions))
     _write_csv(folder / "factors.csv", factors_table(model))

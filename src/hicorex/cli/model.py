@@ -15,7 +15,7 @@ from hicorex.exceptions import HicorexError
 from hicorex.printing import PrintableBytes, json_text, printable
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
     from hicorex.input.files import Table
 
 
@@ -205,7 +205,7 @@ def _new(
     encoding: str | None,
     header: bool | None,
     whole: bool = False,
-) -> Iterator[tuple["Explainer", "Table"]]:
+) -> Iterator[tuple["LayeredEstimator", "Table"]]:
     """A model and new samples for it, read as those of its fit were, but for the options given.
 
     ``whole`` says that all samples are looked at together, not one by one.
@@ -242,7 +242,7 @@ def _new(
         yield fitted, table
 
 
-def _load(model: str) -> "Explainer":
+def _load(model: str) -> "LayeredEstimator":
     from hicorex.model_file import load
 
     return load(model)

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
     from hicorex.corex import Corex
 
 # What XML 1.0 has no way to write: control characters, halves of surrogate pairs, and two non-characters.
@@ -117,7 +117,7 @@ class Graph(NamedTuple):
         return "".join([HEADER, *nodes, *edges, "</graph>\n</graphml>\n"]).encode()
 
 
-def graph_of(model: "Explainer") -> Graph:
+def graph_of(model: "LayeredEstimator") -> Graph:
     """The structure that a fitted model has found.
 
     Every variable and factor is a node; an edge stands for each alpha above zero, so that a factor which
@@ -132,7 +132,7 @@ def graph_of(model: "Explainer") -> Graph:
     return Graph(tuple(chain(*levels)), tuple(chain(*edges)))
 
 
-def names_of(model: "Explainer") -> list[list[str]]:
+def names_of(model: "LayeredEstimator") -> list[list[str]]:
     """The names of the variables, and of the factors of each layer."""
     stack = model._stack
     variables = model._variable_names(len(stack[0].alpha_))
@@ -151,7 +151,7 @@ def weights_of(layer: "Corex") -> np.ndarray:
     return layer.alpha_ * layer.mutual_information_
 
 
-def _information(model: "Explainer") -> list[list[float]]:
+def _information(model: "LayeredEstimator") -> list[list[float]]:
     """In nats, for each variable and the factors of each layer."""
     first = model._stack[0]
     known = np.where(first.alpha_ > 0, first.mutual_information_, 0).max(axis=1)

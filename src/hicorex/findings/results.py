@@ -16,7 +16,7 @@ from hicorex.printing import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
     from hicorex.bounds.bounds import Bounds
 
 # How many variables a factor is introduced by, in the table and in the summary.
@@ -41,23 +41,23 @@ def columns_table(decisions: Iterable[Any]) -> "pa.Table":
     return pa.table({"column": _text(names), "kind": kinds, "missing": missing, "why": _text(reasons)})
 
 
-def labels_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
+def labels_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """The most likely state of every factor for each sample."""
     return labels_of_states(model, np.asarray(model.transform(X)), row_names, row_title)
 
 
-def labels_of_states(model: "Explainer", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+def labels_of_states(model: "LayeredEstimator", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
     """As labels_table, for samples whose states are known."""
     columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(factor_names(model))}
     return _by_row(columns, row_names, row_title)
 
 
-def samples_table(model: "Explainer", X: Any, row_names: Any, row_title: str) -> "pa.Table":
+def samples_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """How much of each sample is explained, how unusual that is, and the factor that says so most."""
     return samples_of_log_z(model, model.log_z(X), row_names, row_title)
 
 
-def samples_of_log_z(model: "Explainer", log_z: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+def samples_of_log_z(model: "LayeredEstimator", log_z: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
     """As samples_table, for samples whose log Z is known."""
     import pyarrow as pa
 
@@ -78,7 +78,7 @@ def samples_of_log_z(model: "Explainer", log_z: np.ndarray, row_names: Any, row_
     return _by_row(columns, row_names, row_title)
 
 
-def factors_table(model: "Explainer") -> "pa.Table":
+def factors_table(model: "LayeredEstimator") -> "pa.Table":
     """What each factor explains, and the variables that it is made of first of all."""
     import pyarrow as pa
 
@@ -88,7 +88,7 @@ def factors_table(model: "Explainer") -> "pa.Table":
     return pa.table(columns)
 
 
-def structure_table(model: "Explainer") -> "pa.Table":
+def structure_table(model: "LayeredEstimator") -> "pa.Table":
     """Every link: which variable, or factor of the layer below, belongs to which factor, and how far."""
     import pyarrow as pa
 
@@ -158,7 +158,7 @@ class Growing:
                 raise
 
 
-def description(model: "Explainer") -> dict[str, Any]:
+def description(model: "LayeredEstimator") -> dict[str, Any]:
     """What the summary tells, and more, as plain numbers, text and lists."""
     stack = model._stack
     variables = names_of(model)[0]
@@ -173,7 +173,7 @@ def description(model: "Explainer") -> dict[str, Any]:
     }
 
 
-def summary(model: "Explainer") -> str:
+def summary(model: "LayeredEstimator") -> str:
     """A dozen lines in plain words: how much is explained, and by what."""
     told = description(model)
     lines = _fill(heading(told)) + _fill(how_much(told))
@@ -186,7 +186,7 @@ def summary(model: "Explainer") -> str:
     return "\n".join(lines)
 
 
-def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
+def _factors(model: "LayeredEstimator") -> Iterator[dict[str, Any]]:
     """A row for each factor."""
     names = names_of(model)
     bounds = model.bounds_.factors
@@ -213,7 +213,7 @@ def _factors(model: "Explainer") -> Iterator[dict[str, Any]]:
         done += layer.n_factors_
 
 
-def factor_names(model: "Explainer") -> list[str]:
+def factor_names(model: "LayeredEstimator") -> list[str]:
     """The names of the factors of all layers, in the order of ``transform``."""
     return [name for own in names_of(model)[1:] for name in own]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
     from hicorex.corex import Corex
 
 # Paul Tol's muted scheme, which people of any colour vision tell apart, in an order that sets neighbours off.
@@ -54,7 +54,7 @@ def check_model(model: Any) -> None:
     check_is_fitted(model)
 
 
-def layer_of(model: "Explainer", layer: int) -> "Corex":
+def layer_of(model: "LayeredEstimator", layer: int) -> "Corex":
     """One layer of a fitted model, 1, 2, ..."""
     check_model(model)
     stack = model._stack

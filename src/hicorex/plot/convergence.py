@@ -9,10 +9,10 @@ from hicorex.plot.canvas import GREY, PALETTE, axes_or_new, count_ticks, layer_o
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 
-def convergence(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes":
+def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) -> "Axes":
     """Draw the objective of a layer at each iteration, of every start.
 
     The start that was kept is bold. The view leaves out iterations far below the others, as the first ones

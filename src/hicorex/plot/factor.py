@@ -25,7 +25,7 @@ from hicorex.plot.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 # A density is drawn from so many samples at so many points.
 MOST_SAMPLES, GRID = 2000, 200
@@ -52,7 +52,7 @@ class Densities(NamedTuple):
     heights: np.ndarray
 
 
-def factor(model: "Explainer", name: str | int, X: Any = None, *, top: int = 8, ax: Any = None) -> "Axes":
+def factor(model: "LayeredEstimator", name: str | int, X: Any = None, *, top: int = 8, ax: Any = None) -> "Axes":
     """Draw how the first variables of a factor differ between its states, a row for each.
 
     A continuous variable is drawn as one density for each state, over its usual range. A discrete one, or a
@@ -116,7 +116,7 @@ def factor(model: "Explainer", name: str | int, X: Any = None, *, top: int = 8, 
     return ax
 
 
-def _find(model: "Explainer", name: str | int) -> tuple[int, int]:
+def _find(model: "LayeredEstimator", name: str | int) -> tuple[int, int]:
     """The layer of a factor, from 1, and its number in it."""
     places = {own: (k, j) for k, layer in enumerate(names_of(model)[1:], 1) for j, own in enumerate(layer)}
     if isinstance(name, Integral) and not isinstance(name, bool) and 0 <= name < len(places):

@@ -25,7 +25,7 @@ from hicorex.plot.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 # More samples than this are drawn as a band, in so many parts.
 MOST_SAMPLES, BINS = 5000, 1000
@@ -48,7 +48,7 @@ class Index(NamedTuple):
 
 
 def pointwise(
-    model: "Explainer", X: Any, *, index: Any = None, series: Any = None, surprising: int = 5, ax: Any = None
+    model: "LayeredEstimator", X: Any, *, index: Any = None, series: Any = None, surprising: int = 5, ax: Any = None
 ) -> "Axes":
     """Draw the point-wise total correlation of each sample, and name the most surprising samples.
 

@@ -13,7 +13,7 @@ from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, colum
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 # An image has no more rows, nor columns, than this.
 MOST_CELLS = 1000
@@ -21,7 +21,7 @@ MOST_CELLS = 1000
 SOFTER = 0.2
 
 
-def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
+def sorted_data(model: "LayeredEstimator", X: Any, *, ax: Any = None) -> Any:
     """Draw a table as it is, and sorted by the factors of the first layer.
 
     Rows are sorted by the states of the factor that explains most, then of the next one, and so on; columns
@@ -71,7 +71,7 @@ def sorted_data(model: "Explainer", X: Any, *, ax: Any = None) -> Any:
 
 
 def sorted_image(
-    model: "Explainer", X: Any, labels: np.ndarray | None = None, most: int = MOST_CELLS
+    model: "LayeredEstimator", X: Any, labels: np.ndarray | None = None, most: int = MOST_CELLS
 ) -> tuple[np.ndarray, np.ndarray]:
     """A table as numbers from 0, low, to 1, high, before and after sorting, NaN where values are missing.
 

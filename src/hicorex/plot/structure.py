@@ -22,13 +22,13 @@ from hicorex.plot.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 # A picture shows no more columns than this, and names no more of them, nor more rows.
 MOST_COLUMNS, MOST_NAMES, MOST_ROWS = 2000, 60, 40
 
 
-def structure(model: "Explainer", *, layer: int = 1, ax: Any = None) -> "Axes":
+def structure(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) -> "Axes":
     """Draw alpha of a layer: a row for each factor, a column for each variable.
 
     Variables are sorted by their factor and falling weight; those without a significant link come last.

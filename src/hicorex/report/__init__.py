@@ -10,7 +10,7 @@ from hicorex.report.small import small_report
 from hicorex.storage.files import whole_file
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 __all__ = ["TITLE", "Samples", "named_samples", "small_report", "write_report"]
 
@@ -19,7 +19,7 @@ TITLE = "hicorex report"
 
 def write_report(
     path: Any,
-    model: "Explainer",
+    model: "LayeredEstimator",
     samples: Samples | None = None,
     groupings: Sequence[Grouping] = (),
     title: str = TITLE,

@@ -18,7 +18,7 @@ from hicorex.plot.pointwise import Index, index_of
 from hicorex.printing import printable
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 # The strongest links that a page shows, so that it stays small and quick.
 MOST_LINKS = 100_000
@@ -106,7 +106,7 @@ class Map(NamedTuple):
     n_links: int
 
 
-def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
+def map_of(model: "LayeredEstimator", groupings: Sequence[Grouping]) -> Map:
     """The linked variables and factors, and where they go."""
     whole = graph_of(model)
     graph = whole.strongest(MOST_LINKS)
@@ -143,7 +143,7 @@ def map_of(model: "Explainer", groupings: Sequence[Grouping]) -> Map:
     return Map(payload, {i: node for node, i in enumerate(columns)}, factors, len(whole.edges))
 
 
-def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[int, dict[str, Any]]:
+def details_of(model: "LayeredEstimator", samples: Samples | None, drawn: Map) -> dict[int, dict[str, Any]]:
     """For the node of each factor: how many samples are in each state, examples of them, and what its variables do."""
     if samples is None:
         return {}
@@ -180,7 +180,7 @@ def details_of(model: "Explainer", samples: Samples | None, drawn: Map) -> dict[
 
 
 def surprising_samples(
-    model: "Explainer", samples: Samples, total: np.ndarray, surprise: np.ndarray
+    model: "LayeredEstimator", samples: Samples, total: np.ndarray, surprise: np.ndarray
 ) -> list[Surprising]:
     """The samples that are farthest from what is usual, and the factors that say so.
 

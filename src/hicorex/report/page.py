@@ -15,7 +15,7 @@ from hicorex.report.figures import css_colours
 from hicorex.report.markup import Markup, element, filled, joined, resource, script_data
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 SECTIONS = {
     "summary": "Summary",
@@ -35,7 +35,7 @@ DARK = (
 
 
 def page_of(
-    model: "Explainer",
+    model: "LayeredEstimator",
     samples: Samples | None,
     groupings: Sequence[Grouping],
     title: str,

@@ -20,7 +20,7 @@ from hicorex.report.figures import inline_png, inline_svg
 from hicorex.report.markup import Markup, element, joined
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 # Factors that the table lists, variables that lead each of them, and factors that the summary names.
 MOST_ROWS, LEADING, NAMED = 1000, 6, 5
@@ -131,7 +131,7 @@ def factors(told: dict[str, Any], nodes: dict[str, int]) -> Markup:
     )
 
 
-def explained(model: "Explainer", told: dict[str, Any]) -> Markup:
+def explained(model: "LayeredEstimator", told: dict[str, Any]) -> Markup:
     """The bounds as a picture and by layer."""
     picture = inline_svg(lambda ax: draw_bounds(model, ax=ax), "Bounds on the total correlation", 8, 2.4)
     bounds = told["bounds"]
@@ -154,7 +154,7 @@ def explained(model: "Explainer", told: dict[str, Any]) -> Markup:
     return joined([element("p", words), _figure(picture), entropy, _table(head, rows)])
 
 
-def samples(model: "Explainer", told: dict[str, Any], samples: Samples | None, nodes: dict[str, int]) -> Markup:
+def samples(model: "LayeredEstimator", told: dict[str, Any], samples: Samples | None, nodes: dict[str, int]) -> Markup:
     """Point-wise total correlation, the surprising samples and why, and the sorted table as a picture."""
     if samples is None:
         return _note("The report was made without samples: give them to see which are surprising.")
@@ -205,7 +205,7 @@ def _surprising(head: Markup, rows: list[Markup]) -> Markup:
     return joined([_note(note), _table(heads, rows, tall=True, id="surprising", class_="sortable")])
 
 
-def convergence(model: "Explainer") -> Markup:
+def convergence(model: "LayeredEstimator") -> Markup:
     """The objective at each iteration, layer by layer."""
     pieces = []
     for k in range(1, len(model._stack) + 1):
@@ -215,11 +215,11 @@ def convergence(model: "Explainer") -> Markup:
     return _pair(*pieces)
 
 
-def _draw_layer(model: "Explainer", layer: int, ax: Any) -> None:
+def _draw_layer(model: "LayeredEstimator", layer: int, ax: Any) -> None:
     draw_convergence(model, layer=layer, ax=ax)
 
 
-def made(model: "Explainer", told: dict[str, Any], decisions: Sequence[Any]) -> Markup:
+def made(model: "LayeredEstimator", told: dict[str, Any], decisions: Sequence[Any]) -> Markup:
     """Parameters, versions, and what was made of the columns of the file."""
     parameters = {name: value for name, value in model.get_params().items() if name != "marginals"}
     kinds = model._stack[0]._schema.kinds

@@ -11,13 +11,13 @@ from hicorex.report.figures import css_colours, inline_svg
 from hicorex.report.markup import Markup, element
 
 if TYPE_CHECKING:
-    from hicorex.base import Explainer
+    from hicorex.base import LayeredEstimator
 
 # Factors in the table, links in the picture, and variables whose names are written.
 MOST_FACTORS, MOST_LINKS, MOST_NAMED = 8, 300, 60
 
 
-def small_report(model: "Explainer") -> Markup:
+def small_report(model: "LayeredEstimator") -> Markup:
     """A picture of the hierarchy, how much is explained, and by what, as an HTML element."""
     told = description(model)
     pieces = [element("p", f"{heading(told)} {how_much(told)}")]
