@@ -51,7 +51,7 @@ TABLES = {
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_numbers_of_any_size_give_finite_results_without_a_warning(name, marginals, precision, monkeypatch, tmp_path):
     if precision == "single":
-        monkeypatch.setattr("hicorex.input.schema.SMALL_TABLE_CELLS", 0)
+        monkeypatch.setattr("hicorex.input.encoder.SMALL_TABLE_CELLS", 0)
     table = TABLES[name]
     model = fitted(table, marginals=marginals)
     assert model.tc_ > 0.5 or "far out" in name  # of which normal distributions see nothing else

@@ -17,8 +17,8 @@ from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
 from hicorex.findings.graph import names_of
 from hicorex.input.collection import is_collection
-from hicorex.input.columns import rows_of
 from hicorex.input.intake import Intake, take_in
+from hicorex.input.reader import rows_of
 from hicorex.input.sources import source_of
 from hicorex.layer.loop import run_pass, used_only
 from hicorex.layer.progress import Lines, Progress

@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 
 from hicorex import HicorexError
 from hicorex.engine import LocalEngine
-from hicorex.input.columns import Columns
 from hicorex.input.intake import take_in
+from hicorex.input.reader import Reader
 
 LEVELS = ["zebra", "ape", "unused", "cat", "äffin"]
 TEXTS = ["cat", None, "ape", "zebra", "ape", "äffin", None, "cat"]
@@ -108,7 +108,7 @@ def test_categories_that_are_numbers():
         assert schema.categories[0].tolist() == [1, 2, 3]
         assert schema.categories[0].dtype == np.int64
         assert_array_equal(block.codes, [[2, 0, 3, 2, 1]])
-        assert_array_equal(Columns(frame).numbers(np.array([0]))[:, 0], [3, 1, np.nan, 3, 2])
+        assert_array_equal(Reader(frame).numbers(np.array([0]))[:, 0], [3, 1, np.nan, 3, 2])
         assert learned(frame, marginals="gaussian")[0].kinds == ["gaussian"]
 
 
@@ -151,7 +151,7 @@ def wide_frames():
 def test_wide_tables_of_all_types_are_read_column_by_column(name):
     """Numbers come many columns at a time: each must be that of its column."""
     plain = wide_frames()["pandas"]
-    table = Columns(wide_frames()[name])
+    table = Reader(wide_frames()[name])
     for i in (0, 599, 3, 255, 256, 511, *range(600)):
         expected = plain.iloc[:, i].to_numpy()
         values, missing = table._values(i)
@@ -164,4 +164,4 @@ def test_wide_tables_of_all_types_are_read_column_by_column(name):
 def test_arrow_columns_of_the_same_name_are_refused():
     table = pa.table([pa.array([1, 2]), pa.array([2, 3])], names=["a", "a"])
     with pytest.raises(HicorexError, match="X has two columns of the name 'a'; rename one of them"):
-        Columns(table)
+        Reader(table)

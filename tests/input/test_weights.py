@@ -112,7 +112,7 @@ def test_standard_errors_cover_the_truth_under_relative_weights():
 @pytest.mark.parametrize("dtype", ["double", "single"])
 def test_weights_of_any_size_side_by_side_give_finite_results(weight, dtype, monkeypatch):
     if dtype == "single":
-        monkeypatch.setattr("hicorex.input.schema.SMALL_TABLE_CELLS", 0)
+        monkeypatch.setattr("hicorex.input.encoder.SMALL_TABLE_CELLS", 0)
     for kinds in (KINDS, "rank", "categorical"):
         assert_finite(Corex(2, marginals=kinds, **FAST).fit(TABLE, sample_weight=weight))
     model = HierarchicalCorex((2, 1), marginals=KINDS, **FAST).fit(TABLE, sample_weight=weight)

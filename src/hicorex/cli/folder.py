@@ -19,8 +19,8 @@ from hicorex.findings.results import (
     structure_table,
     write_csv,
 )
-from hicorex.input.columns import rows_of
 from hicorex.input.files import Brought
+from hicorex.input.reader import rows_of
 from hicorex.input.sources.choice import MODEL
 from hicorex.printing import json_text
 from hicorex.report import TITLE, Samples, named_samples, write_report

@@ -13,8 +13,8 @@ from hicorex.engine import ClusterEngine, LocalEngine, cluster
 from hicorex.engine.reduction import ARITY, add_up
 from hicorex.exceptions import HicorexError
 from hicorex.input import collection
-from hicorex.input.columns import Columns, check_shape, rows_of
-from hicorex.input.schema import Schema, precision, resolve_kinds
+from hicorex.input.encoder import Encoder, precision, resolve_kinds
+from hicorex.input.reader import Reader, check_shape, rows_of
 from hicorex.input.sources import Source, source_of
 from hicorex.input.spool import Spool, SpooledTable
 from hicorex.input.survey import Survey, Surveyor
@@ -33,7 +33,7 @@ class Intake(ABC):
     here = False
 
     def __init__(self, head: Any, least_samples: int):
-        self._columns = Columns(head, least_samples)
+        self._columns = Reader(head, least_samples)
         self.head = head
         self.shape, self.names, self.name = self._columns.shape, self._columns.names, self._columns.name
         self.row_cells, self._sparse = self._columns.row_cells, self._columns.sparse is not None
@@ -50,54 +50,56 @@ class Intake(ABC):
         """What passes over the samples, here with so many threads."""
         return LocalEngine(n_jobs)
 
-    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Schema:
+    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Encoder:
         """How the columns are read, of samples with these weights (n_samples,)."""
         kinds = resolve_kinds(self._columns, marginals)
         surveyor = Surveyor(kinds, self.shape[0], self.name)
 
-        def look(columns: Columns, own: np.ndarray, rows: slice) -> Survey:
+        def look(columns: Reader, own: np.ndarray, rows: slice) -> Survey:
             return surveyor.look(columns, own, rows.start)
 
         found = self._each(look, weight, row_slices(self.shape[0], ARITY * tile_height(self.row_cells)), engine)
-        return Schema(kinds, surveyor.merged(found), marginals, self.name, self._sparse)
+        return Encoder(kinds, surveyor.merged(found), marginals, self.name, self._sparse)
 
-    def encode(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> Data:
-        """The samples of the fit for which the schema was learned."""
-        return self._encode(schema, schema.gaps, weight, precision(self.shape), engine)[0]
+    def encode(self, encoder: Encoder, weight: np.ndarray | None, engine: Any) -> Data:
+        """The samples of the fit for which the encoder was learned."""
+        return self._encode(encoder, encoder.gaps, weight, precision(self.shape), engine)[0]
 
-    def encode_open(self, schema: Schema, weight: np.ndarray | None, engine: Any) -> tuple[Data, list[str]]:
+    def encode_open(self, encoder: Encoder, weight: np.ndarray | None, engine: Any) -> tuple[Data, list[str]]:
         """Samples of a stream, in which any column may lack values now or later, and columns with unseen categories."""
-        return self._encode(schema, np.ones(self.shape[1], bool), weight, np.float32, engine)
+        return self._encode(encoder, np.ones(self.shape[1], bool), weight, np.float32, engine)
 
-    def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
+    def encode_new(
+        self, encoder: Encoder, weight: np.ndarray | None, dtype: Any, engine: Any
+    ) -> tuple[Data, list[str]]:
         """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
         anywhere = np.ones(self.shape[1], bool)  # may lack values: to know where would take one more reading
-        return self._encode(schema, anywhere, weight, dtype or precision(self.shape), engine)
+        return self._encode(encoder, anywhere, weight, dtype or precision(self.shape), engine)
 
     def _encode(
-        self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
+        self, encoder: Encoder, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
     ) -> tuple[Data, list[str]]:
         """The samples, of which the columns ``gaps`` may lack values, and columns with unseen categories."""
-        blocks, height = schema.blocks(gaps, dtype, self._sparse), self._height(schema)
+        blocks, height = encoder.blocks(gaps, dtype, self._sparse), self._height(encoder)
 
-        def of_rows(columns: Columns, own: np.ndarray, rows: slice) -> tuple[Part, Any, list[str]]:
-            samples, unseen = schema.samples(columns, gaps, dtype)
+        def of_rows(columns: Reader, own: np.ndarray, rows: slice) -> tuple[Part, Any, list[str]]:
+            samples, unseen = encoder.samples(columns, gaps, dtype)
             part = Part(samples, own.astype(dtype), rows.start, height)
             return part, add_up(totals_of(blocks, part, tile) for tile in part.tiles()), unseen
 
-        parts = self._store(self.shape[0] * schema.row_bytes(gaps, dtype))
+        parts = self._store(self.shape[0] * encoder.row_bytes(gaps, dtype))
         sums, unseen = [], dict[str, None]()
         for part, own, new in self._each(of_rows, weight, row_slices(self.shape[0], ARITY * height), engine):
             parts.append(part)
             sums.append(own)
             unseen |= dict.fromkeys(new)
-        return Data.with_totals(blocks, schema.parts, parts, self.shape[0], height, add_up(sums)), list(unseen)
+        return Data.with_totals(blocks, encoder.parts, parts, self.shape[0], height, add_up(sums)), list(unseen)
 
     def _batches(self, cells: int, width: int) -> list[slice]:
         return row_slices(self.shape[0], max(1, cells // max(width, self.row_cells)))
 
-    def _height(self, schema: Schema) -> int:
-        return tile_height(schema.row_cells(self.row_cells))
+    def _height(self, encoder: Encoder) -> int:
+        return tile_height(encoder.row_cells(self.row_cells))
 
     def _store(self, size: int) -> Any:
         """Where parts of so many bytes together are kept."""
@@ -119,9 +121,11 @@ class InMemory(Intake):
         for rows in all_rows:
             yield self if len(all_rows) == 1 else InMemory(rows_of(self.head, np.arange(rows.start, rows.stop)), 1)
 
-    def encode_new(self, schema: Schema, weight: np.ndarray | None, dtype: Any, engine: Any) -> tuple[Data, list[str]]:
+    def encode_new(
+        self, encoder: Encoder, weight: np.ndarray | None, dtype: Any, engine: Any
+    ) -> tuple[Data, list[str]]:
         """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
-        return schema.encode(self._columns, weight, dtype)
+        return encoder.encode(self._columns, weight, dtype)
 
     def _each(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Any) -> Iterator[Any]:
         return engine.map(lambda rows: function(self._columns.cut(rows), _part_of(weight, rows), rows), all_rows)
@@ -149,7 +153,7 @@ class OnDisk(Intake):
 
     def _each(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Any) -> Iterator[Any]:
         def of_rows(rows: slice) -> Any:
-            columns = Columns(self._source.read(rows.start, rows.stop), least_samples=1)
+            columns = Reader(self._source.read(rows.start, rows.stop), least_samples=1)
             return function(columns, _part_of(weight, rows), rows)
 
         return engine.map(of_rows, all_rows)
@@ -187,16 +191,16 @@ class OnCluster(Intake):
         return engine.each(*self._there(function, weight, all_rows))
 
     def _encode(
-        self, schema: Schema, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
+        self, encoder: Encoder, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
     ) -> tuple[Data, list[str]]:
-        blocks, height = schema.blocks(gaps, dtype, self._sparse), self._height(schema)
+        blocks, height = encoder.blocks(gaps, dtype, self._sparse), self._height(encoder)
 
-        def of_rows(columns: Columns, own: np.ndarray, rows: slice) -> Part:
-            return Part(schema.samples(columns, gaps, dtype)[0], own.astype(dtype), rows.start, height)
+        def of_rows(columns: Reader, own: np.ndarray, rows: slice) -> Part:
+            return Part(encoder.samples(columns, gaps, dtype)[0], own.astype(dtype), rows.start, height)
 
         parts = engine.hold(*self._there(of_rows, weight, row_slices(self.shape[0], ARITY * height)))
         sums = engine.sum(partial(totals_of, blocks), parts)
-        return Data.with_totals(blocks, schema.parts, parts, self.shape[0], height, sums), []
+        return Data.with_totals(blocks, encoder.parts, parts, self.shape[0], height, sums), []
 
     def _there(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice]) -> tuple:
         """What a worker calls for function(columns, weight, rows), and with what for each part."""
@@ -279,7 +283,7 @@ def weighted(table: Intake, sample_weight: Any) -> tuple[Intake, np.ndarray | No
 
 def _read_there(function: Callable, sparse: bool, table: Any, weight: np.ndarray | None, rows: slice) -> Any:
     """function(columns, weight, rows) of some rows of a Dask array that said whether it is sparse, or a data frame."""
-    columns = Columns(table if issparse(table) == sparse else csr_array(table), least_samples=1)
+    columns = Reader(table if issparse(table) == sparse else csr_array(table), least_samples=1)
     return function(columns, np.ones(table.shape[0]) if weight is None else weight, rows)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hicorex import kernels
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.input.columns import Columns, slices
+from hicorex.input.reader import Reader, slices
 
 MOST_CATEGORIES = 100_000
 # Ranks are learned from so many values of all columns together, but from no fewer or more rows than these.
@@ -74,7 +74,7 @@ class Surveyor:
         self._n_columns = len(kinds)
         self._name = name
 
-    def look(self, table: Columns, weight: np.ndarray, first: int) -> Survey:
+    def look(self, table: Reader, weight: np.ndarray, first: int) -> Survey:
         """What some rows tell, of these weights, of which the first is this one of the table."""
         gaps = np.zeros(self._n_columns, bool)
         scales = [scale_of(np.empty((0, 0)), weight[:0])]

@@ -9,7 +9,8 @@ import numpy as np
 from hicorex.exceptions import HicorexError
 from hicorex.findings.graph import names_of, ranked_links
 from hicorex.findings.results import short
-from hicorex.input.columns import Columns
+from hicorex.input.encoder import Encoder
+from hicorex.input.reader import Reader
 from hicorex.plot.canvas import (
     LEAST_SIZE,
     SMALL_SIZE,
@@ -100,7 +101,7 @@ def factor(model: "LayeredEstimator", name: str | int, X: Any = None, *, top: in
         table = lower._label(table)
     states = layer._label(table)[:, j]
     weight = np.ones(states.size) if weight is None else weight
-    drawn = _measure(layer._schema, Columns(table, least_samples=1), rows, states, layer.n_states_, weight)
+    drawn = _measure(layer._schema, Reader(table, least_samples=1), rows, states, layer.n_states_, weight)
     lines = sum(max(2.0, layer.n_states_ * isinstance(row, Strip)) for row in drawn)
     ax = axes_or_new(ax, 6.4, float(np.clip(1.2 + 0.24 * lines, 2.4, 9)))
     ax.set_xlim(0, 1)
@@ -128,14 +129,14 @@ def _find(model: "LayeredEstimator", name: str | int) -> tuple[int, int]:
 
 
 def _measure(
-    schema: Any, table: Columns, rows: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray
+    encoder: Encoder, table: Reader, rows: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray
 ) -> list[Strip | Densities]:
     """What is drawn of each variable."""
     found: list[Strip | Densities] = []
     for i in rows.tolist():
-        if i in schema.categories:
-            codes, _ = table.codes(i, schema.categories[i])
-            found.append(_strip(codes, schema.categories[i], states, n_states, weight))
+        if i in encoder.categories:
+            codes, _ = table.codes(i, encoder.categories[i])
+            found.append(_strip(codes, encoder.categories[i], states, n_states, weight))
         else:
             found.append(_densities(table.numbers(np.array([i]))[:, 0], states, n_states, weight))
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples, validate_data
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.columns import Columns, rows_of
+from hicorex.input.reader import Reader, rows_of
 from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def sorted_image(
     some_rows, some_columns = thinned(rows.size, most), thinned(columns.size, most)
 
     def picture(own_rows: np.ndarray, own_columns: np.ndarray) -> np.ndarray:
-        return layer._schema.shades(Columns(rows_of(X, own_rows), least_samples=1), own_columns)
+        return layer._schema.shades(Reader(rows_of(X, own_rows), least_samples=1), own_columns)
 
     return picture(some_rows, some_columns), picture(rows[some_rows], columns[some_columns])
 

@@ -11,7 +11,7 @@ from hicorex.findings.graph import graph_of, names_of, weights_of
 from hicorex.findings.groups import Grouping
 from hicorex.findings.layout import arrange
 from hicorex.findings.results import factor_names, short, shortened
-from hicorex.input.columns import Columns, rows_of
+from hicorex.input.reader import Reader, rows_of
 from hicorex.plot.canvas import label_of, thinned
 from hicorex.plot.factor import value_names
 from hicorex.plot.pointwise import Index, index_of
@@ -212,7 +212,7 @@ def _read(layer: Any, X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int
         part = rows_of(X, rows)[:, columns]
     else:  # of a data frame, columns first, which copies little
         part = _safe_indexing(_safe_indexing(X, columns, axis=1), rows)
-    read = Columns(part, least_samples=1)
+    read = Reader(part, least_samples=1)
     found = {}
     for at, i in enumerate(columns.tolist()):
         categories = layer._schema.categories.get(i)

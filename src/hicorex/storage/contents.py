@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
-from hicorex.input.schema import Schema
+from hicorex.input.encoder import Encoder
 from hicorex.layer.batches import Running
 from hicorex.layer.loop import Best, Run, State
 from hicorex.layer.stream import Stream
@@ -43,5 +43,5 @@ STORED = {
     "factor bounds": _of_fields(FactorBounds),
     "layer bounds": _of_fields(LayerBounds),
     "bounds": _of_fields(Bounds),
-    "schema": Stored(Schema, SCHEMA, Schema.of_fields),
+    "schema": Stored(Encoder, SCHEMA, Encoder.of_fields),
 }

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hicorex.exceptions import UnsoundError
-from hicorex.input.schema import FARTHEST
+from hicorex.input.encoder import FARTHEST
 from hicorex.layer.batches import Running
 from hicorex.layer.loop import Best, Run, State
 from hicorex.layer.structure import most_links

@@ -7,8 +7,8 @@ import numpy as np
 
 from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
 from hicorex.exceptions import UnsoundError
-from hicorex.input.columns import KINDS
-from hicorex.input.schema import Schema
+from hicorex.input.encoder import Encoder
+from hicorex.input.reader import KINDS
 from hicorex.input.survey import MOST_CATEGORIES
 from hicorex.layer.stream import Stream
 from hicorex.layer.structure import most_links
@@ -80,7 +80,7 @@ def _check_reading(reading: Any, n_columns: int) -> None:
 
 
 def _check_layer(layer: Any, feeds: bool) -> None:
-    schema = is_a(Schema, layer._schema, "the schema")
+    schema = is_a(Encoder, layer._schema, "the schema")
     n_columns, n_factors = (whole(getattr(layer, name), name, 1) for name in ("n_features_in_", "n_factors_"))
     whole(layer.n_iter_, "n_iter_", 0)
     _check_schema(schema, n_columns)
@@ -127,7 +127,7 @@ def _check_input(layer: Any, below: Any) -> None:
         array_of(categories, "the states of a factor below", "iu", (None,), 0, len(below._state.prior) - 1)
 
 
-def _check_schema(schema: Schema, n_columns: int) -> None:
+def _check_schema(schema: Encoder, n_columns: int) -> None:
     agree(schema.n_columns == n_columns, "the number of columns", "n_features_in_")
     kinds = texts(schema.kinds, "kinds")
     agree(len(kinds) == n_columns and set(kinds) <= set(KINDS), "kinds", "the columns")

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from scipy.sparse import issparse
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.columns import KINDS
 from hicorex.input.files.column_kinds import Findings, examine
 from hicorex.input.files.csv_file import FALSE, NUMBER, TRUE, Raw
 from hicorex.input.files.formats import dense, raw_of, read_raw
 from hicorex.input.files.text_columns import is_text, numbers_of, numeric_markers, tidy_text
+from hicorex.input.reader import KINDS
 from hicorex.input.sources import Source
 from hicorex.input.weights import as_samples, check_weights, counts_rows
 

@@ -20,7 +20,7 @@ SLICE = 256
 WINDOW_CELLS = 2**22
 
 
-class Columns:
+class Reader:
     """A table as named columns, whatever it came as.
 
     Parameters

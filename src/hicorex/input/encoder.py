@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from hicorex import kernels
 from hicorex.exceptions import ColumnTypeError, HicorexError, caution
-from hicorex.input.columns import KINDS, Columns, find_codes, slices
+from hicorex.input.reader import KINDS, Reader, find_codes, slices
 from hicorex.input.survey import Scale, Survey, scale_of
 from hicorex.layer.data import Data, digest_of
 from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
@@ -29,7 +29,7 @@ def precision(shape: tuple[int, int]) -> Any:
     return np.float64 if shape[0] * shape[1] <= SMALL_TABLE_CELLS else np.float32
 
 
-class Schema:
+class Encoder:
     """How each column of a table is read: its kind, its scale or its categories.
 
     parts : the columns of each block; columns of two categories, none missing, go into blocks of
@@ -73,11 +73,11 @@ class Schema:
         self.parts = [*_chunks(numeric), *_chunks(coded[binary]), *_chunks(coded[~binary])]
 
     @classmethod
-    def of_fields(cls, **fields: Any) -> "Schema":
-        """The schema of these attributes, as one that was fitted has them."""
-        schema = cls.__new__(cls)
-        schema.__dict__.update(fields)
-        return schema
+    def of_fields(cls, **fields: Any) -> "Encoder":
+        """The encoder of these attributes, as one that was fitted has them."""
+        encoder = cls.__new__(cls)
+        encoder.__dict__.update(fields)
+        return encoder
 
     def _keep_scale(self, columns: np.ndarray, scale: Scale) -> None:
         spread = np.sqrt(scale.square / np.maximum(scale.total, 1e-300))
@@ -87,7 +87,7 @@ class Schema:
         self.spread[columns] = np.where(varies, spread, 1)
         self.informative[columns] = varies
 
-    def encode(self, table: Columns, weight: np.ndarray | None = None, dtype: Any = None) -> tuple[Data, list[str]]:
+    def encode(self, table: Reader, weight: np.ndarray | None = None, dtype: Any = None) -> tuple[Data, list[str]]:
         """New samples as blocks, and the names of columns in which unseen categories were met."""
         dtype = dtype or precision(table.shape)
         weight = np.ones(table.shape[0], dtype) if weight is None else weight.astype(dtype)
@@ -115,7 +115,7 @@ class Schema:
                 blocks.append(Gaussian(np.flatnonzero(gaps[part]), self.informative[part], dtype))
         return blocks
 
-    def samples(self, table: Columns, gaps: np.ndarray, dtype: Any) -> tuple[list[Any], list[str]]:
+    def samples(self, table: Reader, gaps: np.ndarray, dtype: Any) -> tuple[list[Any], list[str]]:
         """Some rows of such a table by block, and the names of columns in which unseen categories were met."""
         unseen: list[str] = []
         samples = [
@@ -151,7 +151,7 @@ class Schema:
             for part in self.parts
         ]
 
-    def shades(self, table: Columns, columns: np.ndarray) -> np.ndarray:
+    def shades(self, table: Reader, columns: np.ndarray) -> np.ndarray:
         """Columns from low to high as numbers from 0 to 1, (n_samples, len(columns)), NaN where missing.
 
         Continuous ones by their normal distribution or their rank in the fit, categories by their order.
@@ -193,7 +193,7 @@ class Schema:
         return digest.hexdigest()
 
     def _values(
-        self, table: Columns, part: np.ndarray, dtype: Any, gaps: np.ndarray | None = None
+        self, table: Reader, part: np.ndarray, dtype: Any, gaps: np.ndarray | None = None
     ) -> tuple[np.ndarray, gaussian.Samples]:
         """Which columns of a block lack values, or may do so by ``gaps``, (n_columns,), and the block's samples."""
         values = np.empty((part.size, table.shape[0]), dtype)
@@ -229,7 +229,7 @@ class Schema:
         zero = np.array([find_codes(own.dtype.type([0]), own, np.zeros(1, bool))[0][0] for own in known], np.int64)
         return SparseCategorical(sizes, zero, bool(whole and np.all((sizes == 2) & (zero == 0))), dtype)
 
-    def _codes(self, table: Columns, part: np.ndarray, unseen: list[str]) -> Any:
+    def _codes(self, table: Reader, part: np.ndarray, unseen: list[str]) -> Any:
         """The samples of a block; columns in which unseen categories are met are added to ``unseen``."""
         if table.sparse is not None:
             cells, _, new_in = table.cells(part, [self.categories[i] for i in part.tolist()])
@@ -244,7 +244,7 @@ class Schema:
         return categorical.Samples(codes)
 
 
-def resolve_kinds(table: Columns, marginals: Any) -> list[str]:
+def resolve_kinds(table: Reader, marginals: Any) -> list[str]:
     """The kind of each column, from "auto", one kind for all, a list or a mapping by name or index."""
     n_columns = table.shape[1]
     if isinstance(marginals, str):
@@ -268,7 +268,7 @@ def resolve_kinds(table: Columns, marginals: Any) -> list[str]:
     return [str(given.get(i, kind)) for i, kind in enumerate(table.kinds())]
 
 
-def _column_index(table: Columns, key: Any) -> int:
+def _column_index(table: Reader, key: Any) -> int:
     if table.names and key in table.names:
         return table.names.index(key)
     if isinstance(key, int | np.integer) and 0 <= key < table.shape[1]:
