@@ -18,6 +18,7 @@ PACKAGE = Path(hicorex.__file__).parent
 # Each folder or module may import from those before it, never from those after.
 ORDER = [
     "printing",
+    "compatibility",
     "exceptions",
     "information",
     "kernels",
@@ -76,6 +77,16 @@ def test_every_module_has_its_place_in_the_order():
 def test_only_one_file_uses_the_compiler():
     users = [f.name for f in PACKAGE.rglob("*.py") if "import numba" in f.read_text() or "from numba" in f.read_text()]
     assert users == ["compiled.py"]
+
+
+def test_only_one_file_uses_the_private_names_of_scikit_learn():
+    users = set()
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sklearn":
+                names = [*node.module.split("."), *(alias.name for alias in node.names)]
+                users |= {file.name} if any(name.startswith("_") for name in names) else set()
+    assert users == {"compatibility.py"}
 
 
 def test_imports_and_fits_where_nothing_can_be_written(tmp_path):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hicorex.bounds.bounds import Bounds, bounds_of
 from hicorex.bounds.evidence import Evidence, Rung, gather
+from hicorex.compatibility import parameter_names
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
 from hicorex.findings.graph import names_of
@@ -360,7 +361,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     @classmethod
     def _restored(cls, **held: Any) -> Self:
         """The model with these parameters and attributes; a parameter that is younger than its file has its default."""
-        names = set(cls._get_param_names())
+        names = set(parameter_names(cls))
         model = cls(**{name: value for name, value in held.items() if name in names})
         model.__dict__.update({name: value for name, value in held.items() if name not in names})
         return model

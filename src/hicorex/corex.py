@@ -5,14 +5,14 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, _fit_context
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.base import LayeredEstimator
 from hicorex.bounds.evaluation import View, links_of, view
 from hicorex.bounds.evidence import Rung, gather, marginal_surprisals
+from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import caution
 from hicorex.input.intake import Intake, OnCluster, put_together, take_in, weighted
@@ -193,7 +193,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
         """Learn the factors.
 
@@ -218,7 +218,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
                 learner._fit(table, weight, engine, notes.within("layer1"), self._progress())
         return self._publish(learner, X, table, weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of a stream.
 
@@ -530,5 +530,5 @@ def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.
 
 
 STORED["corex"] = Stored(
-    Corex, (*Corex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config"), Corex._restored
+    Corex, (*parameter_names(Corex), *FITTED, "_reading", "_sklearn_output_config"), Corex._restored
 )

@@ -1,10 +1,11 @@
 """Errors that tell what to do, and warnings that name the line of whoever called hicorex."""
 
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import currentframe
+from types import FrameType
 
 from hicorex.printing import printable_lines
 
@@ -43,10 +44,14 @@ def caution(message: str, category: type[Warning] = UserWarning) -> None:
     if _QUIET.get():
         return
     # warnings.warn can skip packages by itself only from Python 3.12 on.
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in BETWEEN:
+    frame, level = currentframe(), 1
+    while frame and frame.f_back and _package(frame) in BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
 @contextmanager

@@ -6,13 +6,12 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.base import LayeredEstimator
 from hicorex.bounds.evidence import Rung, gather
+from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
 from hicorex.corex import Corex
 from hicorex.exceptions import HicorexError
 from hicorex.input.intake import Intake, take_in, weighted
@@ -109,7 +108,7 @@ class HierarchicalCorex(LayeredEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
         """Learn the layers from the bottom up.
 
@@ -134,7 +133,7 @@ class HierarchicalCorex(LayeredEstimator):
                 learner._fit(table, weight, engine, notes, self._progress())
         return self._publish(learner, X, table, weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of a stream, layer by layer; see ``Corex.partial_fit``.
 
@@ -308,6 +307,6 @@ def _side_by_side(arrays: list[np.ndarray], filler: float) -> np.ndarray:
 
 STORED["hierarchy"] = Stored(
     HierarchicalCorex,
-    (*HierarchicalCorex._get_param_names(), *FITTED, "_reading", "_sklearn_output_config"),
+    (*parameter_names(HierarchicalCorex), *FITTED, "_reading", "_sklearn_output_config"),
     HierarchicalCorex._restored,
 )

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._optional_dependencies import check_pandas_support
 
 from hicorex.bounds.evidence import Evidence, Facts, mean_and_spread
+from hicorex.compatibility import check_pandas_support
 from hicorex.printing import printable
 
 # A factor that knows less than this, in nats, always has the same label.

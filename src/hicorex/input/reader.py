@@ -7,8 +7,9 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import check_array
 
+from hicorex.compatibility import safe_indexing
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.input.cells import as_double, numbers_or_text
 from hicorex.input.frames import keep_values, plain_columns, plain_numbers, split_categories
@@ -337,7 +338,7 @@ def _checked_sparse(X: Any, least_samples: int) -> Any:
 
 def rows_of(X: Any, rows: np.ndarray) -> Any:
     """Some samples of a table, whatever it came as."""
-    return _safe_indexing(X.tocsr() if issparse(X) else X, rows)
+    return safe_indexing(X.tocsr() if issparse(X) else X, rows)
 
 
 def check_shape(shape: tuple[int, int], least_samples: int) -> None:

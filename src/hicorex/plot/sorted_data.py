@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import validate_data
 
+from hicorex.compatibility import num_samples
 from hicorex.exceptions import HicorexError
 from hicorex.input.reader import Reader, rows_of
 from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
@@ -50,7 +51,7 @@ def sorted_data(model: "LayeredEstimator", X: Any, *, ax: Any = None) -> Any:
     (200, 30)
     """
     before, after = sorted_image(model, X)
-    shape = (_num_samples(X), model._stack[0].n_features_in_)
+    shape = (num_samples(X), model._stack[0].n_features_in_)
     if ax is None:
         import matplotlib.pyplot as plt
         from matplotlib.layout_engine import ConstrainedLayoutEngine

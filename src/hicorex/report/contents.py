@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
 
+from hicorex.compatibility import safe_indexing
 from hicorex.findings.graph import graph_of, names_of, weights_of
 from hicorex.findings.groups import Grouping
 from hicorex.findings.layout import arrange
@@ -211,7 +211,7 @@ def _read(layer: Any, X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int
     elif issparse(X):
         part = rows_of(X, rows)[:, columns]
     else:  # of a data frame, columns first, which copies little
-        part = _safe_indexing(_safe_indexing(X, columns, axis=1), rows)
+        part = safe_indexing(safe_indexing(X, columns, axis=1), rows)
     read = Reader(part, least_samples=1)
     found = {}
     for at, i in enumerate(columns.tolist()):

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._optional_dependencies import check_pandas_support
 
+from hicorex.compatibility import check_pandas_support
 from hicorex.layer.data import Data
 from hicorex.layer.loop import fit_layer, run_pass, used_only
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
+from hicorex.compatibility import validate_parameters
 from hicorex.exceptions import UnsoundError
 from hicorex.input.encoder import Encoder
 from hicorex.input.reader import KINDS
@@ -45,7 +46,7 @@ def check_hierarchy(model: Any) -> None:
 
 def _check_estimator(model: Any, layers: list) -> None:
     """What models of one layer and of several have in common, as their layers say it should be."""
-    model._validate_params()
+    validate_parameters(model)
     whole(model.n_features_in_, "n_features_in_", 1)
     if hasattr(model, "feature_names_in_"):
         names = array_of(model.feature_names_in_, "feature_names_in_", "O", (model.n_features_in_,))
