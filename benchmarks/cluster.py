@@ -113,7 +113,7 @@ def asked(model, data):
     questions = []
     state = state.take_factors(twice, state.questions, 2)
     for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
-        estimate = Estimate(parameters, state.prior, block.rank(parameters, state.prior))
+        estimate = Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
         questions.append(RULES[model.structure].questions(block, estimate, alpha, None, 2))
     return state.take_factors(np.arange(twice.size), questions, 2)
 

@@ -111,7 +111,7 @@ def fitted_state(model, data):
     state = model._state
     questions = []
     for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
-        estimate = Estimate(parameters, state.prior, block.rank(parameters, state.prior))
+        estimate = Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
         questions.append(RULES[model.structure].questions(block, estimate, alpha, None, 1))
     return state.take_factors(np.arange(N_FACTORS), questions)
 

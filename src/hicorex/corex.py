@@ -22,7 +22,7 @@ from hicorex.layer.loop import (
     State,
     add_scores,
     all_information,
-    block_weights,
+    block_coefficients,
     clear,
     fit_layer,
     harden,
@@ -461,7 +461,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
 
     def _label_table(self, data: Data, engine) -> Any:
         """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""
-        state, blocks, weights = self._state, data.blocks, block_weights(self._state, data, engine)
+        state, blocks, weights = self._state, data.blocks, block_coefficients(self._state, data, engine)
 
         def of_tile(part: Part, rows: slice) -> np.ndarray:
             labels, _ = label_tile(state, blocks, weights, part.tile(blocks, rows))
@@ -504,7 +504,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
 
 def _scores(state: State, data: Data, engine) -> np.ndarray:
     """Scores of all samples, (k - 1, J, N)."""
-    blocks, weights = data.blocks, block_weights(state, data, engine)
+    blocks, weights = data.blocks, block_coefficients(state, data, engine)
 
     def of_tile(part: Part, rows: slice) -> np.ndarray:
         return add_scores(blocks, part.tile(blocks, rows), weights)
@@ -519,7 +519,7 @@ def _labels(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
 
 def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
     """The most likely states and log Z of all samples, both (N, m)."""
-    blocks, weights = data.blocks, block_weights(state, data, engine)
+    blocks, weights = data.blocks, block_coefficients(state, data, engine)
 
     def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         labels, log_z = label_tile(state, blocks, weights, part.tile(blocks, rows))

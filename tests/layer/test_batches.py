@@ -14,7 +14,7 @@ from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
 from hicorex.input.intake import take_in
 from hicorex.layer import loop as layer
-from hicorex.layer.batches import Batches, Running, step_size
+from hicorex.layer.batches import Batches, FadingSums, step_size
 from hicorex.storage.checkpoint import Checkpoint
 
 
@@ -107,7 +107,7 @@ def test_sums_fade_as_the_step_size_says(tree):
     sums, shares = None, np.zeros(0)
     for n_seen in range(40):
         own = np.zeros((2, 1)) + (n_seen == 3)
-        sums = Running.after(sums, batch, own, [block.totals for block in batch.blocks])
+        sums = FadingSums.after(sums, batch, own, [block.totals for block in batch.blocks])
         share = step_size(n_seen)
         shares = np.append(shares * (1 - share), share)
         assert_allclose(batch.total / sums.total, share)

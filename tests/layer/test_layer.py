@@ -14,7 +14,7 @@ from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
 from hicorex.input.intake import take_in
 from hicorex.layer import loop as layer
-from hicorex.layer.starts import Seed
+from hicorex.layer.starts import PrimingVariable
 from hicorex.layer.structure import Tree
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
@@ -120,7 +120,7 @@ def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
             for b, tile, w in zip(
                 data.blocks,
                 data.parts[0].tile(data.blocks, slice(0, 300)),
-                layer.block_weights(state, data, engine),
+                layer.block_coefficients(state, data, engine),
                 strict=True,
             )
         )
@@ -187,7 +187,7 @@ def test_permuting_columns_permutes_the_answer(structure, monkeypatch):
         """Prime by the same variables, wherever they are."""
         wanted = primed_by if choose.order is None else [int(np.flatnonzero(choose.order == i)[0]) for i in primed_by]
         place = {i: (b, at) for b, columns in enumerate(data.columns) for at, i in enumerate(columns)}
-        return [[Seed(*place[i], np.empty(0)) for i in wanted] for _ in rngs]
+        return [[PrimingVariable(*place[i], np.empty(0)) for i in wanted] for _ in rngs]
 
     monkeypatch.setattr(layer, "choose_variables", choose)
     options = {"structure": structure, "n_init": 1, "random_state": 0}

@@ -104,7 +104,7 @@ def case(request):
 
 def test_labels_and_log_z_equal_the_oracle(case):
     labels, log_z = case.labels()
-    tolerance = 1e-9 if case.data.parts[0].weight.dtype == float else 1e-4
+    tolerance = 1e-9 if case.data.parts[0].sample_weight.dtype == float else 1e-4
     assert_allclose(case.found.log_z, case.weight @ log_z / case.weight.sum(), atol=tolerance)
     assert_allclose(case.found.label_sum.T, np.einsum("l,ljs->js", case.weight, labels), rtol=tolerance, atol=tolerance)
 
@@ -112,7 +112,7 @@ def test_labels_and_log_z_equal_the_oracle(case):
 def test_next_parameters_equal_the_oracle(case):
     labels, _ = case.labels()
     prior, marginals, _ = case.plain(case.next)
-    tolerance = 1e-8 if case.data.parts[0].weight.dtype == float else 1e-3
+    tolerance = 1e-8 if case.data.parts[0].sample_weight.dtype == float else 1e-3
     assert_allclose(prior, oracle.estimate_prior(labels, case.weight), atol=tolerance)
     for found, expected in zip(marginals, oracle.estimate(case.columns, case.weight, labels), strict=True):
         assert_allclose(np.array(found), np.array(expected), rtol=tolerance, atol=tolerance)
@@ -121,7 +121,7 @@ def test_next_parameters_equal_the_oracle(case):
 def test_next_structure_equals_the_oracle(case):
     labels, _ = case.labels()
     prior, marginals, alpha = case.plain(case.next)
-    tolerance = 1e-6 if case.data.parts[0].weight.dtype == float else 1e-3
+    tolerance = 1e-6 if case.data.parts[0].sample_weight.dtype == float else 1e-3
     if case.rule is RULES["tree"]:
         expected = oracle.tree(prior, marginals)
         clear = [

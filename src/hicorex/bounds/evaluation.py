@@ -13,7 +13,7 @@ import numpy as np
 
 from hicorex import kernels
 from hicorex.layer.data import Data, Part
-from hicorex.layer.loop import State, block_weights, label_tile, run_pass
+from hicorex.layer.loop import State, block_coefficients, label_tile, run_pass
 from hicorex.layer.structure import first_factors, kept_links
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, most_likely
 
@@ -76,7 +76,7 @@ class View(NamedTuple):
 def links_of(state: State, data: Data) -> list[np.ndarray]:
     """For each block, the factors that each variable belongs to, best first, (1, D, n)."""
     estimates = [
-        Estimate(parameters, state.prior, block.rank(parameters, state.prior))
+        Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
         for block, parameters in zip(data.blocks, state.parameters, strict=True)
     ]
     return [kept_links(*args) for args in zip(data.blocks, estimates, state.alpha, strict=True)]
@@ -132,7 +132,7 @@ def view(
     ratios = [
         [block.ratios(joint, n_states, share) for joint in own] for block, own in zip(data.blocks, joints, strict=True)
     ]
-    weights = block_weights(state, data, engine)
+    weights = block_coefficients(state, data, engine)
     return View(data.blocks, state, weights, ratios, prior, share, relabel, smoothed, found.log_z)
 
 

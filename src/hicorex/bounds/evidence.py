@@ -152,7 +152,7 @@ def gather(
     blocks = data.blocks
 
     def of_tile(part: Part, rows: slice) -> tuple:
-        weight = part.weight[rows].astype(float)
+        weight = part.sample_weight[rows].astype(float)
         tiles = part.tile(blocks, rows)
         surprisal = np.zeros(weight.size)
         if not reason:

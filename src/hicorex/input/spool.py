@@ -80,7 +80,7 @@ class Spool(Sequence):
     def append(self, part: Part) -> None:
         """Add the part that follows the others."""
         samples = [(type(own), [self._file.write(array) for array in own]) for own in part.samples]
-        self._parts.append((samples, self._file.write(part.weight), part.first, part.height))
+        self._parts.append((samples, self._file.write(part.sample_weight), part.first, part.height))
 
     def __len__(self) -> int:
         return len(self._parts)

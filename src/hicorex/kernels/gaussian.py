@@ -38,7 +38,7 @@ def estimates(x, square, total_x, total_square, count, prior_samples, floor, mea
 
 
 @jit
-def ranks(mean, variance, log_variance, prior, out):
+def dependences(mean, variance, log_variance, prior, out):
     """Half the log of the variance that each factor explains of each column, at most H(Y_j): out (J, n)."""
     n_states, n_factors, n = mean.shape
     for j in range(n_factors):
@@ -55,7 +55,7 @@ def ranks(mean, variance, log_variance, prior, out):
 
 
 @jit
-def coefficients(mean, variance, log_variance, constant, linear, quadratic):
+def log_odds(mean, variance, log_variance, constant, linear, quadratic):
     """log p(x | s) - log p(x | 0) = constant + linear x + quadratic x^2 for s > 0, (k - 1, J, n)."""
     n_states, n_factors, n = mean.shape
     for j in range(n_factors):

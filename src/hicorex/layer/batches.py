@@ -48,8 +48,8 @@ class Batches:
         left = self._size
         for place, at in enumerate(sorted(chosen)):
             part = self._pool[at]
-            count = min(part.weight.size, left // (len(chosen) - place))
-            rows = part.first + np.sort(rng.choice(part.weight.size, count, replace=False))
+            count = min(part.sample_weight.size, left // (len(chosen) - place))
+            rows = part.first + np.sort(rng.choice(part.sample_weight.size, count, replace=False))
             left -= count
             chosen_rows.append((part, rows))
         blocks = self._data.blocks
@@ -67,7 +67,7 @@ def _itself(part: Any) -> Any:
     return part
 
 
-class Running(NamedTuple):
+class FadingSums(NamedTuple):
     """Sums over batches, in which each counts for less the older it is.
 
     n_seen : how many batches there were
@@ -83,7 +83,7 @@ class Running(NamedTuple):
     sums: list
 
     @classmethod
-    def after(cls, before: "Running | None", batch: Data, label_sum: np.ndarray, sums: list) -> "Running":
+    def after(cls, before: "FadingSums | None", batch: Data, label_sum: np.ndarray, sums: list) -> "FadingSums":
         """The sums with those of one more batch."""
         totals = [block.totals for block in batch.blocks]
         if before is None:
@@ -110,7 +110,7 @@ class Running(NamedTuple):
         """The blocks of the batch, over all samples seen."""
         return [block.over(own, self.total) for block, own in zip(batch.blocks, self.totals, strict=True)]
 
-    def take(self, factors: np.ndarray) -> "Running":
+    def take(self, factors: np.ndarray) -> "FadingSums":
         """The sums of some of the factors."""
         sums = [tuple(array[:, factors] for array in own) for own in self.sums]
         return self._replace(label_sum=self.label_sum[:, factors], sums=sums)

@@ -30,19 +30,19 @@ class Part(NamedTuple):
     """Consecutive samples of a table, at most ARITY tiles of so many rows.
 
     samples : by block
-    weight : (T,)
+    sample_weight : (T,)
     first : which sample of the table is the first
     height : rows of a tile
     """
 
     samples: list[Any]
-    weight: np.ndarray
+    sample_weight: np.ndarray
     first: int
     height: int
 
     def tiles(self, finer: int = 1) -> list[slice]:
         """The rows of each tile, or of finer ones."""
-        return row_slices(self.weight.size, -(-self.height // finer))
+        return row_slices(self.sample_weight.size, -(-self.height // finer))
 
     def tile(self, blocks: Sequence[Block], rows: slice, map_blocks: Callable = map) -> list[Any]:
         """Some samples by block, in the form that the methods of the blocks take."""
@@ -50,8 +50,10 @@ class Part(NamedTuple):
 
     def take(self, blocks: Sequence[Block], rows: np.ndarray) -> tuple[list[Any], np.ndarray]:
         """Those of some samples of the table, by block, and their weights."""
-        own = rows[(rows >= self.first) & (rows < self.first + self.weight.size)] - self.first
-        return [block.take(samples, own) for block, samples in zip(blocks, self.samples, strict=True)], self.weight[own]
+        own = rows[(rows >= self.first) & (rows < self.first + self.sample_weight.size)] - self.first
+        return [
+            block.take(samples, own) for block, samples in zip(blocks, self.samples, strict=True)
+        ], self.sample_weight[own]
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,9 @@ class Data:
         return isinstance(self.parts, list) and isinstance(self.parts[0], Part)
 
     @property
-    def weight(self) -> np.ndarray:
+    def sample_weight(self) -> np.ndarray:
         """The weights of samples in memory, (n_samples,)."""
-        return np.concatenate([part.weight for part in self.parts])
+        return np.concatenate([part.sample_weight for part in self.parts])
 
     @classmethod
     def of(cls, blocks: list, columns: list[np.ndarray], samples: list[Any], weight: np.ndarray) -> "Data":
@@ -104,7 +106,7 @@ class Data:
     @classmethod
     def _in_memory(cls, blocks: list, columns: list[np.ndarray], parts: Sequence[Part]) -> "Data":
         sums = add_up(totals_of(blocks, part, rows) for part in parts for rows in part.tiles())
-        n_samples = sum(part.weight.size for part in parts)
+        n_samples = sum(part.sample_weight.size for part in parts)
         return cls.with_totals(blocks, columns, parts, n_samples, parts[0].height, sums)
 
     @classmethod
@@ -140,7 +142,7 @@ class Data:
         samples = [
             block.shuffle(own, self.n_samples, rng) for block, own in zip(self.blocks, self._whole(), strict=True)
         ]
-        return Data.of(self.blocks, self.columns, samples, self.weight)
+        return Data.of(self.blocks, self.columns, samples, self.sample_weight)
 
     def to_table(self, blocks: list[np.ndarray]) -> np.ndarray:
         """Arrays with the block's columns last, put together in the table's order of columns."""
@@ -157,14 +159,14 @@ class Data:
 
 def totals_of(blocks: list, part: Part, rows: slice) -> tuple[np.ndarray, list]:
     """The weight of a tile, and the totals of its columns by block."""
-    weight = part.weight[rows].astype(float)
+    weight = part.sample_weight[rows].astype(float)
     tiles = part.tile(blocks, rows)
     return weight.sum(), [block.sum_columns(tile, weight) for block, tile in zip(blocks, tiles, strict=True)]
 
 
 def digest_of(part: Part) -> bytes:
     """What tells some samples from any others."""
-    digest = hashlib.sha256(np.ascontiguousarray(part.weight).data)
+    digest = hashlib.sha256(np.ascontiguousarray(part.sample_weight).data)
     for samples in part.samples:
         for array in samples:
             digest.update(np.ascontiguousarray(array).data)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex import kernels
-from hicorex.layer.batches import Batches, Running
+from hicorex.layer.batches import Batches, FadingSums
 from hicorex.layer.data import Data, Part
-from hicorex.layer.starts import Seed, choose_variables
+from hicorex.layer.starts import PrimingVariable, choose_variables
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Estimate, Questions, most_likely, take_factors
 
 # Iterations after which factors that explain nothing are started anew from another variable.
@@ -65,7 +65,7 @@ class State:
         return State(prior, parameters, [a[factors] for a in self.alpha], questions, n_starts)
 
 
-class Pass(NamedTuple):
+class PassSums(NamedTuple):
     """What one pass over the data gives: sums of labels (k, J), mean log Z_j (J,), answers by block.
 
     share : of the weight of the sums, that of the samples which answered all other questions
@@ -105,7 +105,7 @@ class Run(NamedTuple):
     best: Best
     generators: list[dict]
     primed: list[int]
-    sums: Running | None
+    sums: FadingSums | None
 
 
 class Fit(NamedTuple):
@@ -121,18 +121,18 @@ class Fit(NamedTuple):
     converged: bool
 
 
-def block_weights(state: State, data: Data, engine) -> list:
+def block_coefficients(state: State, data: Data, engine) -> list:
     """The state in the form that a pass uses, block by block."""
 
-    def weights(b: int):
-        return data.blocks[b].weights(state.parameters[b], state.alpha[b], state.prior, state.questions[b])
+    def coefficients(b: int):
+        return data.blocks[b].coefficients(state.parameters[b], state.alpha[b], state.prior, state.questions[b])
 
-    return list(engine.map(weights, range(len(data.blocks))))
+    return list(engine.map(coefficients, range(len(data.blocks))))
 
 
-def add_scores(blocks: list, tiles: list, weights: list, map_blocks: Callable = map) -> np.ndarray:
+def add_scores(blocks: list, tiles: list, coefficients: list, map_blocks: Callable = map) -> np.ndarray:
     """The scores of some samples, summed over the blocks in order, ((k - 1) J, T)."""
-    return sum(map_blocks(lambda b: blocks[b].scores(tiles[b], weights[b]), range(len(blocks))))
+    return sum(map_blocks(lambda b: blocks[b].scores(tiles[b], coefficients[b]), range(len(blocks))))
 
 
 def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,10 +145,10 @@ def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.nda
     return labels, log_normaliser
 
 
-def label_tile(state: State, blocks: list, weights: list, tiles: list) -> tuple[np.ndarray, np.ndarray]:
+def label_tile(state: State, blocks: list, coefficients: list, tiles: list) -> tuple[np.ndarray, np.ndarray]:
     """The labels (k, J, T) and log Z (J, T) of some samples, by block, in double precision."""
-    labels, log_z = labels_of(add_scores(blocks, tiles, weights).astype(float), state.prior)
-    for block, tile, own, alpha in zip(blocks, tiles, weights, state.alpha, strict=True):
+    labels, log_z = labels_of(add_scores(blocks, tiles, coefficients).astype(float), state.prior)
+    for block, tile, own, alpha in zip(blocks, tiles, coefficients, state.alpha, strict=True):
         log_z -= block.log_mixture(tile, own, alpha)
     return labels, log_z
 
@@ -160,23 +160,23 @@ def harden(labels: np.ndarray, first: int) -> np.ndarray:
     return hard
 
 
-def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) -> Pass:
+def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) -> PassSums:
     """One pass over the data under the state: labels, log Z, and every sum that the next state needs.
 
     ``relabel(labels, first)`` puts other labels in the place of the state's own, for samples from the first on.
     """
-    weights = block_weights(state, data, engine)
+    coefficients = block_coefficients(state, data, engine)
     # A function that is sent away takes along what it names: not the samples.
     blocks, prior, map_blocks = data.blocks, state.prior, engine.map_within(data)
 
     def over_tile(part: Part, rows: slice):
-        weight = part.weight[rows]
+        weight = part.sample_weight[rows]
         tiles = part.tile(blocks, rows, map_blocks)
-        labels, log_normaliser = labels_of(add_scores(blocks, tiles, weights, map_blocks), prior)
+        labels, log_normaliser = labels_of(add_scores(blocks, tiles, coefficients, map_blocks), prior)
         if relabel is not None:
             labels = relabel(labels, part.first + rows.start)
         answers = list(
-            map_blocks(lambda b: blocks[b].measure(tiles[b], labels, weight, weights[b]), range(len(blocks)))
+            map_blocks(lambda b: blocks[b].measure(tiles[b], labels, weight, coefficients[b]), range(len(blocks)))
         )
         label_sum, log_z = np.empty(prior.shape), np.empty(prior.shape[1])
         kernels.labels.weighted_sums(labels.reshape(prior.size, -1), weight, label_sum.reshape(-1))
@@ -184,19 +184,21 @@ def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) 
         return label_sum, log_z, answers
 
     label_sum, log_normaliser, answers = engine.sum(over_tile, data.parts)
-    mixture = sum(block.log_mixture_sum(answers[b], weights[b], state.alpha[b]) for b, block in enumerate(data.blocks))
-    return Pass(label_sum, (log_normaliser - mixture) / data.total, answers)
+    mixture = sum(
+        block.log_mixture_sum(answers[b], coefficients[b], state.alpha[b]) for b, block in enumerate(data.blocks)
+    )
+    return PassSums(label_sum, (log_normaliser - mixture) / data.total, answers)
 
 
-def run_batch(state: State, batch: Data, sums: Running | None, engine) -> tuple[Pass, Running]:
+def run_batch(state: State, batch: Data, sums: FadingSums | None, engine) -> tuple[PassSums, FadingSums]:
     """One pass over a batch, with sums over this and all batches before."""
     found = run_pass(state, batch, engine)
-    sums = Running.after(sums, batch, found.label_sum, [answers.sums for answers in found.answers])
+    sums = FadingSums.after(sums, batch, found.label_sum, [answers.sums for answers in found.answers])
     answers = [own._replace(sums=all_sums) for own, all_sums in zip(found.answers, sums.sums, strict=True)]
-    return Pass(sums.label_sum, found.log_z, answers, batch.total / sums.total), sums
+    return PassSums(sums.label_sum, found.log_z, answers, batch.total / sums.total), sums
 
 
-def update(state: State, found: Pass, blocks: list, rule, engine) -> tuple[State, np.ndarray]:
+def update(state: State, found: PassSums, blocks: list, rule, engine) -> tuple[State, np.ndarray]:
     """The next state from the sums of a pass over these blocks, and what the objective counted twice, (J,)."""
     n_states = len(state.prior)
     prior = (found.label_sum + PRIOR_SAMPLES / n_states) / (blocks[0].total + PRIOR_SAMPLES)
@@ -204,7 +206,7 @@ def update(state: State, found: Pass, blocks: list, rule, engine) -> tuple[State
     def of_block(b: int):
         block, answers = blocks[b], found.answers[b]
         parameters = block.estimate(answers.sums, found.label_sum, PRIOR_SAMPLES)
-        estimate = Estimate(parameters, prior, block.rank(parameters, prior))
+        estimate = Estimate(parameters, prior, block.dependence(parameters, prior))
         alpha = rule.alpha(block, estimate, state.questions[b], answers, state.n_starts, found.share)
         questions = rule.questions(block, estimate, alpha, answers, state.n_starts)
         return parameters, alpha, questions, rule.excess(estimate, state.alpha[b], alpha)
@@ -239,7 +241,7 @@ def clear(state: State, data: Data, factor: int) -> None:
         state.alpha[b][factor] = 0
 
 
-def prime(state: State, data: Data, factor: int, seed: Seed, rng: np.random.Generator) -> None:
+def prime(state: State, data: Data, factor: int, seed: PrimingVariable, rng: np.random.Generator) -> None:
     """Start a factor anew, in place: its label follows one variable alone."""
     clear(state, data, factor)
     data.blocks[seed.block].prime(state.parameters[seed.block], factor, seed.column, seed.scores, rng)
@@ -386,27 +388,27 @@ def _reprime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.r
         return anew
     columns = [np.flatnonzero(block.informative) for block in data.blocks]
     places = np.concatenate([np.column_stack([np.full(own.size, b), own]) for b, own in enumerate(columns)])
-    rank = _ranks(state, data, slice(None), columns)
+    dependence = _dependences(state, data, slice(None), columns)
     for factor in unused:
         start = factor // state.n_factors
         # Rounding may make nothing a little less than nothing, which would be of endless odds.
-        information = rank[start * state.n_factors : (start + 1) * state.n_factors].max(axis=0).clip(min=0)
+        information = dependence[start * state.n_factors : (start + 1) * state.n_factors].max(axis=0).clip(min=0)
         if not information.size:
             break
         odds = np.exp(-information / max(information.mean(), 1e-12))
         chosen = rngs[start].choice(odds.size, p=odds / odds.sum())
         b, column = places[chosen]
-        prime(state, data, int(factor), Seed(b, column, np.empty(0)), rngs[start])
+        prime(state, data, int(factor), PrimingVariable(b, column, np.empty(0)), rngs[start])
         own = slice(factor, factor + 1)
-        rank[own] = _ranks(state, data, own, columns)
+        dependence[own] = _dependences(state, data, own, columns)
         anew.add(int(start))
     return anew
 
 
-def _ranks(state: State, data: Data, factors: slice, columns: list[np.ndarray]) -> np.ndarray:
+def _dependences(state: State, data: Data, factors: slice, columns: list[np.ndarray]) -> np.ndarray:
     """What some factors know of some columns of each block, (factors, columns of all blocks)."""
     known = [
-        block.rank(take_factors(parameters, factors), np.ascontiguousarray(state.prior[:, factors]))[:, own]
+        block.dependence(take_factors(parameters, factors), np.ascontiguousarray(state.prior[:, factors]))[:, own]
         for block, parameters, own in zip(data.blocks, state.parameters, columns, strict=True)
     ]
     return np.concatenate(known, axis=1)

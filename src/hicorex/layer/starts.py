@@ -16,7 +16,7 @@ from hicorex.marginals import SparseCategorical
 MOST_ROWS = 20_000
 
 
-class Seed(NamedTuple):
+class PrimingVariable(NamedTuple):
     """The variable that primes a factor: its block, its column there, and scores that set its categories apart."""
 
     block: int
@@ -24,7 +24,9 @@ class Seed(NamedTuple):
     scores: np.ndarray
 
 
-def choose_variables(data: Data, n_factors: int, engine, shared: np.random.Generator, rngs: list) -> list[list[Seed]]:
+def choose_variables(
+    data: Data, n_factors: int, engine, shared: np.random.Generator, rngs: list
+) -> list[list[PrimingVariable]]:
     """The variables that prime the factors of each start.
 
     The candidates are drawn from ``shared``, the choices of each start from its own of ``rngs``.
@@ -48,7 +50,7 @@ def choose_variables(data: Data, n_factors: int, engine, shared: np.random.Gener
         for at in chosen:
             own = slice(offsets[at], offsets[at + 1])
             block, column = candidates[at]
-            seeds.append(Seed(block, column, telling_scores(correlation[own], own, rng)))
+            seeds.append(PrimingVariable(block, column, telling_scores(correlation[own], own, rng)))
         starts.append(seeds)
     return starts
 
@@ -75,7 +77,7 @@ def feature_correlation(data: Data, places: np.ndarray, engine) -> tuple[np.ndar
 
     def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, ...]:
         if cells_alone:
-            tiles, weight = part.tile(blocks, rows), part.weight[rows].astype(float)
+            tiles, weight = part.tile(blocks, rows), part.sample_weight[rows].astype(float)
             return _products_of_cells([tiles[b].cells_of(i) for b, i in places], offsets, zero, weight)
         features: list = [None] * len(places)
         for b, tile in enumerate(part.tile(blocks, rows)):
@@ -83,7 +85,7 @@ def feature_correlation(data: Data, places: np.ndarray, engine) -> tuple[np.ndar
             for at, feature in zip(own, blocks[b].features(tile, places[own, 1]), strict=True):
                 features[at] = feature
         matrix = np.concatenate(features)
-        weight = part.weight[rows].astype(float)
+        weight = part.sample_weight[rows].astype(float)
         return (matrix * weight) @ matrix.T, matrix @ weight, weight.sum()
 
     cross, mean, total = engine.sum(of_tile, data.parts, step=step)

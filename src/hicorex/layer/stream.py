@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.layer.batches import Running
+from hicorex.layer.batches import FadingSums
 from hicorex.layer.data import Data
 from hicorex.layer.loop import State, run_batch, update
 
@@ -13,7 +13,7 @@ class Stream(NamedTuple):
     """What the next update of a layer follows from: its state, with what it asks, and sums over the batches so far."""
 
     state: State
-    sums: Running | None
+    sums: FadingSums | None
 
 
 def advance(stream: Stream, batch: Data, rule: Any, engine: Any) -> tuple[Stream, np.ndarray]:

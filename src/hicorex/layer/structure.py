@@ -28,7 +28,7 @@ class Tree:
     ):
         """1 for the best factor."""
         first = _most_informative(block, estimate, n_starts)
-        return _spread(first, np.ones(first.shape), estimate.rank.shape) * block.informative
+        return _spread(first, np.ones(first.shape), estimate.dependence.shape) * block.informative
 
     def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What the objective counts twice, (J,): nothing, since alpha sums to at most 1 for any labels."""
@@ -40,7 +40,7 @@ class Overlap(Tree):
 
     def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
         """For right guesses, in the order of those of the last pass."""
-        right = estimate.rank if answers.guesses is None else answers.guesses[0]
+        right = estimate.dependence if answers.guesses is None else answers.guesses[0]
         return Questions(order=np.argsort(-_by_start(right, n_starts), axis=1, kind="stable"))
 
     def alpha(
@@ -80,11 +80,11 @@ class Unique(Tree):
             return super().alpha(block, estimate, questions, answers, n_starts, share)
         n_states = len(estimate.prior)
         shares = np.zeros(links.shape)
-        known = np.take_along_axis(_by_start(estimate.rank, n_starts), links[:, :1], axis=1)[:, 0]
+        known = np.take_along_axis(_by_start(estimate.dependence, n_starts), links[:, :1], axis=1)[:, 0]
         shares[:, 0] = known > _critical(FIRST_LEVEL, block, n_states - 1)
         if answers.joint is not None:
             self._further(shares, block, estimate, links, answers.joint, share)
-        return _spread(links, shares, estimate.rank.shape) * block.informative
+        return _spread(links, shares, estimate.dependence.shape) * block.informative
 
     def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What the objective counts twice, (J,).
@@ -92,7 +92,7 @@ class Unique(Tree):
         Alpha was measured on the labels before; what it allows too much for the labels at hand is to be
         taken off, so that the objective stays a lower bound.
         """
-        return (np.maximum(before - after, 0) * estimate.rank).sum(axis=1)
+        return (np.maximum(before - after, 0) * estimate.dependence).sum(axis=1)
 
     def _further(self, shares, block, estimate, links, joint, measured) -> None:
         """Fill in the shares (S, D, n) of all factors but the first; joint sums have ``measured`` of the weight."""
@@ -120,22 +120,22 @@ RULES = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
 
 
 def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> np.ndarray:
-    """The best factors of each variable by rank, best first, (S, D, n), counted within their start.
+    """The best factors of each variable by dependence, best first, (S, D, n), counted within their start.
 
     Insignificant ones after the first are -1.
     """
-    rank = _by_start(estimate.rank, n_starts)
+    dependence = _by_start(estimate.dependence, n_starts)
     least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
-    return kernels.structure.best_factors(rank, min(depth, rank.shape[1]), least)
+    return kernels.structure.best_factors(dependence, min(depth, dependence.shape[1]), least)
 
 
 def _most_informative(block: Block, estimate: Estimate, n_starts: int) -> np.ndarray:
-    """The factor that knows most about each variable, (S, 1, n): the better of the two best by rank."""
+    """The factor that knows most about each variable, (S, 1, n): the better of the two best by dependence."""
     links = best_links(block, estimate, n_starts, 2)
-    if not block.rank_is_information and links.shape[1] > 1:
+    if not block.dependence_is_information and links.shape[1] > 1:
         start, column = np.nonzero(links[:, 1] >= 0)
         first, second = links[start, :, column].T
-        offset = len(estimate.rank) // n_starts * start
+        offset = len(estimate.dependence) // n_starts * start
         other = _known(block, estimate, first + offset, column) < _known(block, estimate, second + offset, column)
         links[start, 0, column] = np.where(other, second, first)
     return links[:, :1]
@@ -143,8 +143,8 @@ def _most_informative(block: Block, estimate: Estimate, n_starts: int) -> np.nda
 
 def _known(block: Block, estimate: Estimate, factors: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """I(Y_j:X_i) of pairs of factor and column."""
-    if block.rank_is_information:
-        return estimate.rank[factors, columns]
+    if block.dependence_is_information:
+        return estimate.dependence[factors, columns]
     return block.information(*estimate[:2], factors, columns)
 
 
@@ -155,7 +155,7 @@ def most_links(n_states: int) -> int:
 
 def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarray:
     """The factors that a variable belongs to, best first, (1, D, n), -1 after the last."""
-    score = np.where(alpha > 0, estimate.rank, -1)[None]
+    score = np.where(alpha > 0, estimate.dependence, -1)[None]
     least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
     links = kernels.structure.best_factors(score, min(len(alpha), most_links(len(estimate.prior))), least)
     links[:, 0, ~(alpha > 0).any(axis=0)] = -1

@@ -29,7 +29,7 @@ class Block(ABC):
     total : the weight of all samples
     freedom : (n,) the parameters of a column's marginal in one state
     n_features : (n,) how many features ``features`` gives of a column
-    rank_is_information : whether ``rank`` is exact
+    dependence_is_information : whether ``dependence`` is exact
     least_prior_samples : the weakest smoothing that leaves the parameters of a rare state of use
     informative : (n,), False for columns that do not vary
     """
@@ -40,7 +40,7 @@ class Block(ABC):
     freedom: np.ndarray
     informative: np.ndarray
     n_features: np.ndarray
-    rank_is_information: bool
+    dependence_is_information: bool
     least_prior_samples: float
 
     @cached_property
@@ -111,31 +111,31 @@ class Block(ABC):
         """Parameters from the sums of a pass and of its labels (k, J), drawn towards the column's own marginal."""
 
     @abstractmethod
-    def rank(self, parameters: Any, prior: np.ndarray) -> np.ndarray:
-        """What ranks factors by what they know of a variable, in closed form, (J, n)."""
+    def dependence(self, parameters: Any, prior: np.ndarray) -> np.ndarray:
+        """A stand-in in closed form for I(Y_j:X_i), by which the factors of a variable are ordered, (J, n)."""
 
     @abstractmethod
     def information(self, parameters: Any, prior: np.ndarray, factors: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i) of some pairs of factor and column."""
 
     @abstractmethod
-    def weights(self, parameters: Any, alpha: np.ndarray, prior: np.ndarray, questions: "Questions") -> Any:
+    def coefficients(self, parameters: Any, alpha: np.ndarray, prior: np.ndarray, questions: "Questions") -> Any:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
 
     @abstractmethod
-    def scores(self, tile: Any, weights: Any) -> np.ndarray:
+    def scores(self, tile: Any, coefficients: Any) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
 
     @abstractmethod
-    def measure(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> "Answers":
+    def measure(self, tile: Any, labels: np.ndarray, weight: np.ndarray, coefficients: Any) -> "Answers":
         """The sums of one tile, under labels (k, J, T)."""
 
     @abstractmethod
-    def log_mixture(self, tile: Any, weights: Any, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Any, coefficients: Any, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
 
     @abstractmethod
-    def log_mixture_sum(self, answers: "Answers", weights: Any, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture_sum(self, answers: "Answers", coefficients: Any, alpha: np.ndarray) -> np.ndarray:
         """The sum of log_mixture over all samples of a pass, (J,)."""
 
     @abstractmethod
@@ -171,7 +171,7 @@ class Block(ABC):
         """
 
     @abstractmethod
-    def own_scores(self, tile: Any, weights: Any, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    def own_scores(self, tile: Any, coefficients: Any, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """What each column adds to the scores of one factor, its own (n,): (k - 1, n, T)."""
 
     @abstractmethod
@@ -179,10 +179,10 @@ class Block(ABC):
         """Sums of each column in the states of a label of its own (n, T)."""
 
     def tabulate_without(
-        self, tile: Any, scores: np.ndarray, weight: np.ndarray, weights: Any, alpha: np.ndarray, owner: np.ndarray
+        self, tile: Any, scores: np.ndarray, weight: np.ndarray, coefficients: Any, alpha: np.ndarray, owner: np.ndarray
     ) -> np.ndarray:
         """Sums of each column in the states that the label of its owner (n,) has without it; scores (k - 1, J, T)."""
-        without = scores[:, owner] - self.own_scores(tile, weights, alpha, owner)
+        without = scores[:, owner] - self.own_scores(tile, coefficients, alpha, owner)
         label = np.where((without > 0).any(axis=0), without.argmax(axis=0) + 1, 0)
         return self.tabulate(tile, label, weight, len(scores) + 1)
 
@@ -192,11 +192,11 @@ class Block(ABC):
 
 
 class Estimate(NamedTuple):
-    """Parameters, p(y) (k, J), and a score (J, n) that ranks factors by what they know of a variable."""
+    """Parameters, p(y) (k, J), and the dependence (J, n) of each variable on each factor."""
 
     parameters: Any
     prior: np.ndarray
-    rank: np.ndarray
+    dependence: np.ndarray
 
 
 class Joint(NamedTuple):

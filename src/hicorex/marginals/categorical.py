@@ -31,7 +31,7 @@ class Parameters(NamedTuple):
     log_p: np.ndarray
 
 
-class Weights(NamedTuple):
+class PassCoefficients(NamedTuple):
     """Parameters, structure and questions in the form that a pass over tiles uses."""
 
     table: np.ndarray
@@ -85,7 +85,7 @@ class Categorical(Block):
     column of a matrix product says it all.
     """
 
-    rank_is_information = True
+    dependence_is_information = True
     least_prior_samples = 1e-9
 
     def __init__(self, sizes: np.ndarray, binary: bool, dtype):
@@ -158,7 +158,7 @@ class Categorical(Block):
         """log p(v | y=s) - log p(v | y=0), (k - 1, J, F)."""
         return parameters.log_p[1:] - parameters.log_p[0]
 
-    def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
+    def dependence(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i), (J, n)."""
         information = np.empty((prior.shape[1], self.n_columns))
         if self.binary:
@@ -169,9 +169,11 @@ class Categorical(Block):
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
         """I(Y_j:X_i) of some pairs of factor and column."""
-        return self.rank(parameters, prior)[factors, columns]
+        return self.dependence(parameters, prior)[factors, columns]
 
-    def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
+    def coefficients(
+        self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions
+    ) -> PassCoefficients:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
         log_odds = self.log_odds(parameters)
         constant = np.zeros((log_odds.shape[0] * alpha.shape[0], 1), self.dtype)
@@ -190,23 +192,23 @@ class Categorical(Block):
             _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
         log_mixture = np.zeros((len(alpha), self.offsets[-1]))
         kernels.categorical.log_mixtures(alpha, prior, *parameters, self.offsets, log_mixture)
-        return Weights(table, constant, log_mixture, log_odds, guess, questions, columns, links)
+        return PassCoefficients(table, constant, log_mixture, log_odds, guess, questions, columns, links)
 
-    def scores(self, tile: Tile, weights: Weights) -> np.ndarray:
+    def scores(self, tile: Tile, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
         if tile.x is not None:
-            return weights.table @ tile.x + weights.constant
-        scores = np.zeros((tile.codes.shape[1], weights.table.shape[1]), self.dtype)
-        kernels.categorical.add_table_rows(tile.codes, self.offsets, weights.table, scores)
+            return coefficients.table @ tile.x + coefficients.constant
+        scores = np.zeros((tile.codes.shape[1], coefficients.table.shape[1]), self.dtype)
+        kernels.categorical.add_table_rows(tile.codes, self.offsets, coefficients.table, scores)
         return np.ascontiguousarray(scores.T)
 
-    def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
         out = np.zeros((alpha.shape[0], tile.codes.shape[1]))
-        kernels.categorical.add_linked(tile.codes, self.offsets, alpha, weights.log_mixture, out)
+        kernels.categorical.add_linked(tile.codes, self.offsets, alpha, coefficients.log_mixture, out)
         return out
 
-    def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
+    def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, coefficients: PassCoefficients) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
         weighted = (labels[1:] * weight).reshape(-1, weight.size)
         if tile.x is not None:
@@ -217,20 +219,20 @@ class Categorical(Block):
             sums = count.T
         sums = sums.reshape(labels.shape[0] - 1, labels.shape[1], -1)
         joint = guesses = None
-        if weights.links is not None:
-            joint = self._joint(tile, labels, weight, weights)
-        if weights.questions.order is not None:
+        if coefficients.links is not None:
+            joint = self._joint(tile, labels, weight, coefficients)
+        if coefficients.questions.order is not None:
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
             label = most_likely(labels, np.int8)
-            order = weights.questions.order
+            order = coefficients.questions.order
             kernels.structure.categorical_guesses(
-                tile.codes, self.offsets, weights.guess, label, weight, order, *guesses
+                tile.codes, self.offsets, coefficients.guess, label, weight, order, *guesses
             )
         return Answers((sums,), None, joint, guesses)
 
-    def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture_sum(self, answers: Answers, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
-        return weights.log_mixture @ self.totals[0]
+        return coefficients.log_mixture @ self.totals[0]
 
     def of_pairs(self, parameters: Parameters, factors: np.ndarray, columns: np.ndarray) -> Parameters:
         """The parameters (k, F_Q) of pairs of factor and column."""
@@ -293,9 +295,11 @@ class Categorical(Block):
         """Add the mean of log p(x_i | y_S) / p(x_i) over labels (k, J, T) to explained (T,), nothing where missing."""
         kernels.categorical.add_explained(tile.codes, *ratios, labels, explained, unique)
 
-    def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    def own_scores(
+        self, tile: Tile, coefficients: PassCoefficients, alpha: np.ndarray, factors: np.ndarray
+    ) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
-        table = weights.log_odds[:, factors[self.column_of], np.arange(self.offsets[-1])]
+        table = coefficients.log_odds[:, factors[self.column_of], np.arange(self.offsets[-1])]
         return table[:, self._places(tile)] * alpha[factors, np.arange(self.n_columns)][:, None]
 
     def tabulate(self, tile: Tile, label: np.ndarray, weight: np.ndarray, n_states: int) -> np.ndarray:
@@ -359,8 +363,8 @@ class Categorical(Block):
         offsets = np.concatenate([[0], np.cumsum(width)])
         return np.arange(offsets[-1]) + np.repeat(self.offsets[columns] - offsets[:-1], width), offsets
 
-    def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> np.ndarray:
-        columns, links = weights.columns, weights.links
+    def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, coefficients: PassCoefficients) -> np.ndarray:
+        columns, links = coefficients.columns, coefficients.links
         assert links is not None
         n_joint = labels.shape[0] ** len(links)
         if tile.x is not None:

@@ -35,7 +35,7 @@ class Parameters(NamedTuple):
     log_variance: np.ndarray
 
 
-class Coefficients(NamedTuple):
+class LogOdds(NamedTuple):
     """log p(x | y=s) - log p(x | y=0) = constant + linear x + quadratic x^2, (k - 1, J, n)."""
 
     constant: np.ndarray
@@ -43,7 +43,7 @@ class Coefficients(NamedTuple):
     quadratic: np.ndarray
 
 
-class Weights(NamedTuple):
+class PassCoefficients(NamedTuple):
     """Parameters, structure and questions in the form that a pass over tiles uses."""
 
     linear: np.ndarray
@@ -52,7 +52,7 @@ class Weights(NamedTuple):
     constant_if_observed: np.ndarray
     alpha: np.ndarray
     log_prior: np.ndarray
-    coefficients: Coefficients
+    log_odds: LogOdds
     questions: Questions
     columns: np.ndarray
     links: np.ndarray | None
@@ -99,7 +99,7 @@ class Gaussian(Block):
     informative (n,), False for columns that do not vary.
     """
 
-    rank_is_information = False
+    dependence_is_information = False
     least_prior_samples = PRIOR_SAMPLES  # a state of one sample would have no variance
 
     def __init__(self, gaps: np.ndarray, informative: np.ndarray, dtype):
@@ -148,51 +148,53 @@ class Gaussian(Block):
         )
         return Parameters(mean, variance, np.log(variance))
 
-    def log_odds(self, parameters: Parameters) -> Coefficients:
-        """Coefficients of log p(x | y=s) - log p(x | y=0)."""
+    def log_odds(self, parameters: Parameters) -> LogOdds:
+        """The log-odds log p(x | y=s) - log p(x | y=0)."""
         n_states, *shape = parameters.mean.shape
-        coefficients = Coefficients(*(np.empty((n_states - 1, *shape), self.dtype) for _ in range(3)))
-        kernels.gaussian.coefficients(*parameters, *coefficients)
-        return coefficients
+        log_odds = LogOdds(*(np.empty((n_states - 1, *shape), self.dtype) for _ in range(3)))
+        kernels.gaussian.log_odds(*parameters, *log_odds)
+        return log_odds
 
-    def rank(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
+    def dependence(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """A stand-in (J, n) in closed form for I(Y_j:X_i): the log of the variance explained, at most H(Y_j)."""
-        rank = np.empty(parameters.mean.shape[1:])
-        kernels.gaussian.ranks(*parameters, prior, rank)
-        return rank
+        dependence = np.empty(parameters.mean.shape[1:])
+        kernels.gaussian.dependences(*parameters, prior, dependence)
+        return dependence
 
     def information(self, parameters: Parameters, prior: np.ndarray, factors, columns) -> np.ndarray:
         """I(Y_j:X_i) of the mixtures of some pairs of factor and column."""
         mean, variance, _ = self.of_pairs(parameters, factors, columns)
         return mixture_information(prior[:, factors], mean, variance, self.dtype)
 
-    def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Weights:
+    def coefficients(
+        self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions
+    ) -> PassCoefficients:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
         dtype = self.dtype
-        coefficients = self.log_odds(parameters)
+        log_odds = self.log_odds(parameters)
         share = alpha.astype(dtype)
-        constant = coefficients.constant * share
+        constant = log_odds.constant * share
         if_observed = constant[:, :, self.gaps]
         complete = constant.sum(axis=2, dtype=float) - if_observed.sum(axis=2, dtype=float)
         columns, links = np.empty(0, int), None
         if questions.links is not None and questions.links.shape[1] > 1:
             _, columns, links = linked(questions.links, alpha.shape[0] // len(questions.links))
-        return Weights(
-            coefficients.linear * share,
-            coefficients.quadratic * share,
+        return PassCoefficients(
+            log_odds.linear * share,
+            log_odds.quadratic * share,
             complete.reshape(-1, 1).astype(dtype),
             if_observed,
             alpha,
             np.log(prior).astype(dtype),
-            coefficients,
+            log_odds,
             questions,
             columns,
             links,
         )
 
-    def scores(self, tile: Tile, weights: Weights) -> np.ndarray:
+    def scores(self, tile: Tile, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
-        linear, quadratic = (array.reshape(-1, self.n_columns) for array in (weights.linear, weights.quadratic))
+        linear, quadratic = (array.reshape(-1, self.n_columns) for array in coefficients[:2])
         if len(linear) <= FEW_ROWS:
             scores = np.zeros((len(linear), tile.x.shape[1]), tile.x.dtype)
             kernels.gaussian.quadratic_scores(tile.x, linear, quadratic, scores)
@@ -200,21 +202,21 @@ class Gaussian(Block):
             scores = linear @ tile.x
             scores += quadratic @ tile.square
         if self.gaps.size:
-            scores += weights.constant_if_observed.reshape(-1, self.gaps.size) @ tile.present.astype(scores.dtype)
-        scores += weights.constant
+            scores += coefficients.constant_if_observed.reshape(-1, self.gaps.size) @ tile.present.astype(scores.dtype)
+        scores += coefficients.constant
         return scores
 
-    def log_mixture(self, tile: Tile, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
         log_mixture = np.zeros((alpha.shape[0], tile.x.shape[1]))
         gap_of = np.full(self.n_columns, -1)
         gap_of[self.gaps] = np.arange(self.gaps.size)
         kernels.gaussian.log_mixtures(
-            tile.x, tile.present, gap_of, alpha, weights.log_prior, *weights.coefficients, log_mixture
+            tile.x, tile.present, gap_of, alpha, coefficients.log_prior, *coefficients.log_odds, log_mixture
         )
         return log_mixture
 
-    def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> Answers:
+    def measure(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, coefficients: PassCoefficients) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
         weighted = (labels[1:] * weight).reshape(-1, weight.size)
         shape = (labels.shape[0] - 1, labels.shape[1], -1)
@@ -227,31 +229,31 @@ class Gaussian(Block):
             sums.append(weighted @ tile.present.T.astype(weighted.dtype))
         log_mixture = np.zeros((labels.shape[1], self.n_columns), weighted.dtype)
         kernels.gaussian.log_mixture_sums(
-            tile.x, weight, weights.alpha, weights.log_prior, *weights.coefficients, log_mixture
+            tile.x, weight, coefficients.alpha, coefficients.log_prior, *coefficients.log_odds, log_mixture
         )
         joint = guesses = None
-        if weights.links is not None:
-            joint = self._joint(tile, labels, weight, weights)
-        if weights.questions.order is not None:
+        if coefficients.links is not None:
+            joint = self._joint(tile, labels, weight, coefficients)
+        if coefficients.questions.order is not None:
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
             kernels.structure.gaussian_guesses(
                 np.where(self._observed_cells(tile), tile.x, np.nan),
-                *weights.coefficients,
+                *coefficients.log_odds,
                 most_likely(labels, np.int8),
                 weight,
-                weights.questions.order,
+                coefficients.questions.order,
                 *guesses,
             )
         return Answers(tuple(s.reshape(shape) for s in sums), log_mixture, joint, guesses)
 
-    def log_mixture_sum(self, answers: Answers, weights: Weights, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture_sum(self, answers: Answers, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
         sums = answers.log_mixture
         if self.gaps.size:  # what the zeros in place of missing values have added
             zeros = np.concatenate(
                 [
-                    weights.log_prior[:1, :, None] + 0 * alpha,
-                    weights.log_prior[1:, :, None] + weights.coefficients.constant,
+                    coefficients.log_prior[:1, :, None] + 0 * alpha,
+                    coefficients.log_prior[1:, :, None] + coefficients.log_odds.constant,
                 ]
             )
             sums = sums - (self.total - self.observed) * np.logaddexp.reduce(zeros, axis=0)
@@ -302,11 +304,13 @@ class Gaussian(Block):
             present = self._observed_cells(tile)[ratios.columns]
         kernels.gaussian.add_explained(tile.x, present, tuple(ratios), labels.astype(self.dtype), explained, unique)
 
-    def own_scores(self, tile: Tile, weights: Weights, alpha: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    def own_scores(
+        self, tile: Tile, coefficients: PassCoefficients, alpha: np.ndarray, factors: np.ndarray
+    ) -> np.ndarray:
         """What each column adds to the scores of one factor, its own, (k - 1, n, T)."""
         columns = np.arange(self.n_columns)
         share = alpha[factors, columns].astype(tile.x.dtype)
-        constant, linear, quadratic = ((share * a[:, factors, columns])[:, :, None] for a in weights.coefficients)
+        constant, linear, quadratic = ((share * a[:, factors, columns])[:, :, None] for a in coefficients.log_odds)
         scores = constant + tile.x * (linear + tile.x * quadratic)
         return scores * self._observed_cells(tile) if self.gaps.size else scores
 
@@ -355,8 +359,8 @@ class Gaussian(Block):
         observed[self.gaps] = tile.present
         return observed
 
-    def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, weights: Weights) -> np.ndarray:
-        columns, links = weights.columns, weights.links
+    def _joint(self, tile: Tile, labels: np.ndarray, weight: np.ndarray, coefficients: PassCoefficients) -> np.ndarray:
+        columns, links = coefficients.columns, coefficients.links
         assert links is not None
         own = self._observed_cells(tile)[columns] * weight if self.gaps.size else weight[None]
         joint = np.zeros((columns.size, labels.shape[0] ** len(links), 3), tile.x.dtype)

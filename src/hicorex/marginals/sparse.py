@@ -11,7 +11,7 @@ from scipy.sparse import csc_array, csr_array, vstack
 
 from hicorex import kernels
 from hicorex.marginals.base import Answers, Joint, Questions, most_likely
-from hicorex.marginals.categorical import Categorical, Parameters, Weights
+from hicorex.marginals.categorical import Categorical, Parameters, PassCoefficients
 
 # Columns that are made dense at a time, where nothing better is known.
 SLICE = 256
@@ -27,10 +27,11 @@ class Samples(NamedTuple):
     codes: np.ndarray
 
 
-class SparseWeights(NamedTuple):
-    """As Weights, the table by cell (C, P); tuples (D, p) are the distinct links, tuple_of (Q,) says which is whose.
+class SparsePassCoefficients(NamedTuple):
+    """As PassCoefficients, the table by cell (C, P).
 
-    used lists the rows of the table that are not zero for column i from firsts[i] on.
+    tuples (D, p) are the distinct links, tuple_of (Q,) says which is whose; used lists the rows of the table that are
+    not zero for column i from firsts[i] on.
     """
 
     table: np.ndarray
@@ -158,25 +159,25 @@ class SparseCategorical(Categorical):
         every = np.arange(self.n_columns + 1)
         return self._add_up(tile, *self._by_cell(table[None]), every, np.zeros(self.n_columns, int))[0]
 
-    def weights(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Any:
+    def coefficients(self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions) -> Any:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
-        own: Weights = super().weights(parameters, alpha, prior, questions)
+        own: PassCoefficients = super().coefficients(parameters, alpha, prior, questions)
         constant, table = (own.constant[:, 0], own.table) if self.binary else self._by_cell(own.table.T)
         tuples = tuple_of = None
         if own.links is not None:
             tuples, tuple_of = _distinct(own.links)
         firsts, used = _used(np.tile(alpha, (len(prior) - 1, 1)))
-        return SparseWeights(table, constant.astype(self.dtype), *own[2:], firsts, used, tuples, tuple_of)
+        return SparsePassCoefficients(table, constant.astype(self.dtype), *own[2:], firsts, used, tuples, tuple_of)
 
-    def scores(self, tile: Any, weights: Any) -> np.ndarray:
+    def scores(self, tile: Any, coefficients: Any) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
-        return self._add_up(tile, weights.constant, weights.table, weights.firsts, weights.used)
+        return self._add_up(tile, coefficients.constant, coefficients.table, coefficients.firsts, coefficients.used)
 
-    def log_mixture(self, tile: Any, weights: Any, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Any, coefficients: Any, alpha: np.ndarray) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        return self._add_up(tile, *self._by_cell(weights.log_mixture), *_used(alpha))
+        return self._add_up(tile, *self._by_cell(coefficients.log_mixture), *_used(alpha))
 
-    def measure(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> Answers:
+    def measure(self, tile: Any, labels: np.ndarray, weight: np.ndarray, coefficients: Any) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
         weighted = (labels[1:] * weight).reshape(-1, weight.size)
         # In double precision, since what zeros have is a difference.
@@ -185,8 +186,10 @@ class SparseCategorical(Categorical):
         if not self.binary:
             count[self.zeros] = self._rest(count, weighted.sum(axis=1, dtype=float))
         sums = count.astype(self.dtype).T.reshape(labels.shape[0] - 1, labels.shape[1], -1)
-        joint = self._joint(tile, labels, weight, weights) if weights.links is not None else None
-        guesses = self._guesses(tile, labels, weight, weights) if weights.questions.order is not None else None
+        joint = self._joint(tile, labels, weight, coefficients) if coefficients.links is not None else None
+        guesses = (
+            self._guesses(tile, labels, weight, coefficients) if coefficients.questions.order is not None else None
+        )
         return Answers((sums,), None, joint, guesses)
 
     def features(self, tile: Any, columns: np.ndarray) -> list[np.ndarray]:
@@ -197,11 +200,11 @@ class SparseCategorical(Categorical):
         ]
 
     def tabulate_without(
-        self, tile: Any, scores: np.ndarray, weight: np.ndarray, weights: Any, alpha: np.ndarray, owner: np.ndarray
+        self, tile: Any, scores: np.ndarray, weight: np.ndarray, coefficients: Any, alpha: np.ndarray, owner: np.ndarray
     ) -> np.ndarray:
         """Counts (k, F) of the categories in the states that the label of a column's owner has without the column."""
         table = np.zeros((len(scores) + 1, self.offsets[-1]))
-        own = weights.log_odds[:, owner[self.column_of], np.arange(self.offsets[-1])].astype(float)
+        own = coefficients.log_odds[:, owner[self.column_of], np.arange(self.offsets[-1])].astype(float)
         own *= alpha[owner, np.arange(self.n_columns)][self.column_of]
         kernels.sparse.tabulate_without(*tile.cells, self.offsets, self.zeros, owner, scores, own, weight, table)
         return table
@@ -241,10 +244,10 @@ class SparseCategorical(Categorical):
         """What the cells (F, C) of each column leave of a total (C,), (n, C)."""
         return np.maximum(total - np.add.reduceat(count, self.offsets[:-1], axis=0), 0)
 
-    def _joint(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> np.ndarray:
-        columns, links = weights.columns, weights.links
+    def _joint(self, tile: Any, labels: np.ndarray, weight: np.ndarray, coefficients: Any) -> np.ndarray:
+        columns, links = coefficients.columns, coefficients.links
         n_joint = labels.shape[0] ** len(links)
-        total = self._totals(labels, weight, weights.tuples, n_joint)[weights.tuple_of]
+        total = self._totals(labels, weight, coefficients.tuples, n_joint)[coefficients.tuple_of]
         entries, offsets = self._entries(columns)
         counts = np.zeros((columns.size if self.binary else entries.size, n_joint))
         if self.binary and len(labels) == 2:
@@ -271,15 +274,15 @@ class SparseCategorical(Categorical):
         kernels.structure.joint_moments(nothing, first, weight[None], labels, tuples, moments)
         return moments[..., 0]
 
-    def _guesses(self, tile: Any, labels: np.ndarray, weight: np.ndarray, weights: Any) -> np.ndarray:
+    def _guesses(self, tile: Any, labels: np.ndarray, weight: np.ndarray, coefficients: Any) -> np.ndarray:
         guesses = np.zeros((2, labels.shape[1], self.n_columns))
         label = most_likely(labels, np.int8)
         for first in range(0, self.n_columns, SLICE):
             own = np.arange(first, min(first + SLICE, self.n_columns))
-            order = np.ascontiguousarray(weights.questions.order[:, :, own])
+            order = np.ascontiguousarray(coefficients.questions.order[:, :, own])
             found = np.zeros((2, labels.shape[1], own.size))
             kernels.structure.categorical_guesses(
-                tile.dense(own), self.offsets[own], weights.guess, label, weight, order, *found
+                tile.dense(own), self.offsets[own], coefficients.guess, label, weight, order, *found
             )
             guesses[:, :, own] = found
         return guesses

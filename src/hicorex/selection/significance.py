@@ -9,7 +9,7 @@ the other variables and of other samples alone, so that the test is exact.
 import numpy as np
 
 from hicorex.layer.data import Data, Part
-from hicorex.layer.loop import State, add_scores, block_weights, fit_layer
+from hicorex.layer.loop import State, add_scores, block_coefficients, fit_layer
 
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.01
@@ -45,14 +45,14 @@ def held_out_probabilities(state: State, data: Data, engine) -> list[np.ndarray]
 
     By samples that the state was not fitted to.
     """
-    weights = block_weights(state, data, engine)
+    coefficients = block_coefficients(state, data, engine)
     owners = [
-        block.rank(parameters, state.prior).argmax(axis=0)
+        block.dependence(parameters, state.prior).argmax(axis=0)
         for block, parameters in zip(data.blocks, state.parameters, strict=True)
     ]
 
     def tabulate(part: Part, rows: slice) -> list[np.ndarray]:
-        return _tabulate(state, data.blocks, weights, owners, part, rows)
+        return _tabulate(state, data.blocks, coefficients, owners, part, rows)
 
     # Finer tiles, since many values are made of every cell.
     tables = engine.sum(tabulate, data.parts, finer=8)
@@ -60,14 +60,14 @@ def held_out_probabilities(state: State, data: Data, engine) -> list[np.ndarray]
 
 
 def _tabulate(
-    state: State, blocks: list, weights: list, owners: list[np.ndarray], part: Part, rows: slice
+    state: State, blocks: list, coefficients: list, owners: list[np.ndarray], part: Part, rows: slice
 ) -> list[np.ndarray]:
     n_states, n_factors = state.prior.shape
     tiles = part.tile(blocks, rows)
-    scores = add_scores(blocks, tiles, weights).reshape(n_states - 1, n_factors, -1)
+    scores = add_scores(blocks, tiles, coefficients).reshape(n_states - 1, n_factors, -1)
     scores = scores + np.log(state.prior[1:] / state.prior[0])[:, :, None].astype(scores.dtype)
-    weight = part.weight[rows].astype(float)
+    weight = part.sample_weight[rows].astype(float)
     return [
         block.tabulate_without(tile, scores, weight, w, alpha, owner)
-        for block, tile, w, alpha, owner in zip(blocks, tiles, weights, state.alpha, owners, strict=True)
+        for block, tile, w, alpha, owner in zip(blocks, tiles, coefficients, state.alpha, owners, strict=True)
     ]

@@ -75,7 +75,7 @@ class Search:
             (some.take(np.delete(places, np.s_[fold::N_FOLDS]), engine), some.take(places[fold::N_FOLDS], engine))
             for fold in range(min(N_FOLDS, rows.size))
         ]
-        self._weight = np.concatenate([held_out.weight for _, held_out in self._folds]).astype(float)
+        self._weight = np.concatenate([held_out.sample_weight for _, held_out in self._folds]).astype(float)
         self._rule, self._engine, self._seed = rule, engine, seed
         self._look_ahead, self._progress = look_ahead, progress
         self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
@@ -106,7 +106,7 @@ class Search:
         state = self._fit(training, n_factors, name)
         links = links_of(state, training)
         own, fitted = self._explain(state, links, training)
-        used = int((fitted.unique @ training.weight > 0).sum())
+        used = int((fitted.unique @ training.sample_weight > 0).sum())
         _, new = self._explain(state, links, held_out, own)
         if not self._look_ahead or used < 2:
             return new.explained, used
@@ -114,14 +114,14 @@ class Search:
         own, feeding = self._explain(state, links, training, relabel=harden)
         _, fed = self._explain(state, links, held_out, own, harden)
         n_states = len(state.prior)
-        below = Data.of_labels(feeding.labels, n_states, training.weight)
+        below = Data.of_labels(feeding.labels, n_states, training.sample_weight)
         top = self._fit(below, 1, f"{name}, above")
         links = links_of(top, below)
         own, above = self._explain(top, links, below)
-        means = [np.average(found.explained, weights=training.weight) for found in (fitted, feeding, above)]
+        means = [np.average(found.explained, weights=training.sample_weight) for found in (fitted, feeding, above)]
         if means[0] >= means[1] + means[2]:
             return new.explained, used
-        _, on_top = self._explain(top, links, Data.of_labels(fed.labels, n_states, held_out.weight), own)
+        _, on_top = self._explain(top, links, Data.of_labels(fed.labels, n_states, held_out.sample_weight), own)
         return fed.explained + on_top.explained, used
 
     def _explain(self, state: State, links: list, data: Data, trained: View | None = None, relabel: Any = None):

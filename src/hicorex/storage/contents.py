@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
 from hicorex.input.encoder import Encoder
-from hicorex.layer.batches import Running
+from hicorex.layer.batches import FadingSums
 from hicorex.layer.loop import Best, Run, State
 from hicorex.layer.stream import Stream
 from hicorex.marginals import categorical, gaussian
@@ -32,7 +32,7 @@ STORED = {
     "state": _of_fields(State),
     "best": _of_fields(Best),
     "run": _of_fields(Run),
-    "running": _of_fields(Running),
+    "running": _of_fields(FadingSums),
     "stream": _of_fields(Stream),
     "joint": _of_fields(Joint),
     "questions": _of_fields(Questions),

@@ -7,7 +7,7 @@ import numpy as np
 
 from hicorex.exceptions import UnsoundError
 from hicorex.input.encoder import FARTHEST
-from hicorex.layer.batches import Running
+from hicorex.layer.batches import FadingSums
 from hicorex.layer.loop import Best, Run, State
 from hicorex.layer.structure import most_links
 from hicorex.marginals.base import Block, Questions
@@ -83,8 +83,8 @@ def check_parameters(own: Any, one: Any, shape: tuple[int, ...]) -> None:
 
 
 def check_sums(sums: Any, n_blocks: int, n_states: int, n_factors: int) -> None:
-    """Sums over batches; ``Running.after`` holds those of the blocks to the next batch."""
-    is_a(Running, sums, "the sums over batches")
+    """Sums over batches; ``FadingSums.after`` holds those of the blocks to the next batch."""
+    is_a(FadingSums, sums, "the sums over batches")
     whole(sums.n_seen, "the number of batches", 1)
     number(sums.total, "the weight of the batches", np.nextafter(0, 1))
     array_of(sums.label_sum, "the sums of labels", "f", (n_states, n_factors))
