@@ -25,6 +25,10 @@ class ColumnTypeError(HicorexError, TypeError):
     """A column whose values are not of one usable type."""
 
 
+class NotInPartsError(HicorexError):
+    """A file that can only be read at once."""
+
+
 class NotWrittenError(HicorexError):
     """A file that cannot be written; what was there before is as it was."""
 

@@ -54,7 +54,7 @@ def write_parts(table, path, n_parts=3, rows=400):
 @pytest.fixture
 def little(monkeypatch):
     """Hardly any memory is free, and what is freed stays as it is."""
-    monkeypatch.setattr(large.formats, "free_memory", lambda: 30_000)
+    monkeypatch.setattr(large.limits, "free_memory", lambda: 30_000)
     monkeypatch.setattr(large, "_be_lean", lambda: None)
 
 
@@ -81,7 +81,7 @@ def test_tables_part_by_part_give_the_bits_of_tables_in_memory(form, run, tmp_pa
     else:
         feather.write_feather(table, name, chunksize=700)
     assert run("fit", name, *FIT, *OPTIONS, "--out", "whole").code == 0
-    monkeypatch.setattr(large.formats, "free_memory", lambda: 30_000)
+    monkeypatch.setattr(large.limits, "free_memory", lambda: 30_000)
     monkeypatch.setattr(large, "_be_lean", lambda: None)
     monkeypatch.setattr(streamed, "BATCH_CELLS", 4000)
     done = run("fit", name, *FIT, *OPTIONS, "--out", "parts")
@@ -116,7 +116,7 @@ def test_arrays_part_by_part_give_the_bits_of_arrays_in_memory(kind, run, tmp_pa
         numbers = np.where(numbers == -999, -999, np.round(2 * numbers))
     np.save("t.npy", numbers.astype(int).astype(str) if kind == "U" else numbers.astype(kind))
     assert run("fit", "t.npy", *FIT, "--missing", "-999", "--out", "whole").code == 0
-    monkeypatch.setattr(large.formats, "free_memory", lambda: 30_000)
+    monkeypatch.setattr(large.limits, "free_memory", lambda: 30_000)
     monkeypatch.setattr(large, "_be_lean", lambda: None)
     done = run("fit", "t.npy", *FIT, "--missing", "-999", "--out", "parts")
     assert done.code == 0, done.err
@@ -327,9 +327,7 @@ def test_a_full_disk_is_told_in_a_line_and_leaves_nothing(tmp_path):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2**19, 2**19))
 
-    code = (
-        "import hicorex.input.files.formats as f; f.free_memory = lambda: 30_000; from hicorex.cli import main; main()"
-    )
+    code = "import hicorex.input.memory as f; f.free_memory = lambda: 30_000; from hicorex.cli import main; main()"
     command = [
         sys.executable,
         "-c",

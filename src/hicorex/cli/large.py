@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hicorex.engine.reduction import ARITY
-from hicorex.exceptions import HicorexError
-from hicorex.input.files import formats
-from hicorex.input.room import Room, keeping
+from hicorex.exceptions import HicorexError, NotInPartsError
+from hicorex.input import memory as limits
+from hicorex.input.memory import MemoryLimit, keeping
 from hicorex.input.sources import Source, source_of
 from hicorex.input.sources.integrity import check_stamp, stamp_of, whole
 from hicorex.layer.data import row_slices, tile_height
@@ -58,7 +58,7 @@ def open_data(data: str, memory: int | None, always: bool = False) -> Opened:
             stream = "standard input" if data == "-" else f"{data}, which is no file"
             raise HicorexError(f"--memory cannot be kept with {stream}; give a file.")
         return Opened(data, False, lambda: None)
-    free = formats.free_memory()
+    free = limits.free_memory()
     most = None if free is None else free // OF_FREE
     if memory is not None:
         most = _at_once(memory)
@@ -80,10 +80,10 @@ def open_data(data: str, memory: int | None, always: bool = False) -> Opened:
 def keeping_within(memory: int | None) -> AbstractContextManager[None]:
     """Refuse to read what takes more than so many bytes leave for it, or than those that are free."""
     if memory is not None:
-        return keeping(Room(_at_once(memory), max(0, memory - BASE) // 2, f"--memory {memory / 1e9:.3g}GB"))
-    free = formats.free_memory()
+        return keeping(MemoryLimit(_at_once(memory), max(0, memory - BASE) // 2, f"--memory {memory / 1e9:.3g}GB"))
+    free = limits.free_memory()
     most = max((free or 0) // 2, ALWAYS)
-    return keeping(None if free is None else Room(most, most, "the memory that is free"))
+    return keeping(None if free is None else MemoryLimit(most, most, "the memory that is free"))
 
 
 def _at_once(memory: int) -> int:
@@ -107,9 +107,7 @@ def _source(data: str) -> Source:
     """What workers of a cluster can read."""
     try:
         source = None if data == "-" else source_of(data)
-    except HicorexError as error:
-        if os.path.isdir(data) or "no file of which some rows" not in str(error):
-            raise
+    except NotInPartsError:
         source = None
     if source is None:
         raise HicorexError(
@@ -130,7 +128,7 @@ def sparing(
 
     n_rows = min(source.shape[0], ARITY * tile_height(source.shape[1]))
     n_cells = n_rows * source.shape[1]
-    free = formats.free_memory()
+    free = limits.free_memory()
     given = threads or os.cpu_count() or 1
 
     def need(n_threads: int) -> int:

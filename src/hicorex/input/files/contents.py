@@ -14,9 +14,10 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.room import require_text
+from hicorex.input.memory import require_text
 from hicorex.input.sources.choice import kind_of
 from hicorex.input.sources.integrity import not_opened, stamp_of, unchanged, unreadable
+from hicorex.input.sources.signatures import IN_PARTS, LENGTH, format_of
 
 # How a compressed file begins, what it is called, and what reads it.
 COMPRESSED: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
@@ -72,7 +73,7 @@ def all_bytes(file: pa.NativeFile, name: str) -> pa.Buffer:
 
 
 def _unpacked(file: pa.NativeFile, name: str) -> pa.NativeFile:
-    start = file.read(8)
+    start = file.read(LENGTH)
     file.seek(0)
     for magic, (how, reader) in COMPRESSED.items():
         if start.startswith(magic):
@@ -91,7 +92,7 @@ def _all_of(stream: Any, name: str) -> pa.NativeFile:
     held, n_bytes, start = pa.BufferOutputStream(), 0, b""
     while piece := stream.read(STEP):
         n_bytes += len(piece)
-        start = start or bytes(piece[:8])
+        start = start or bytes(piece[:LENGTH])
         require_text(f"{name}, unpacked and read at once,", n_bytes, _remedy(name, start), at_least=True)
         held.write(piece)
     return pa.BufferReader(held.getvalue())
@@ -101,7 +102,7 @@ def _remedy(name: str, start: bytes) -> str:
     """What helps where contents that begin so are too large."""
     if not os.path.isfile(name):
         return "give a file, of Parquet if it is that large"
-    if start.startswith((b"\x93NUMPY", b"PAR1", b"ARROW1")):
+    if format_of(start) in IN_PARTS:
         return "give more memory, or unpack it and give the file in it, which can be read part by part"
     return (
         "give more memory, or convert it by pyarrow.dataset.write_dataset(pyarrow.dataset.dataset("

@@ -1,9 +1,8 @@
 """Files of any known format as raw columns; the format is told by the first bytes, not by the name."""
 
 import json
-import os
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,10 +12,11 @@ import pyarrow as pa
 from hicorex.exceptions import HicorexError
 from hicorex.input.files.contents import STEP, all_bytes, contents
 from hicorex.input.files.csv_file import MISSING, Raw, name_columns, read_text
-from hicorex.input.room import require_table
+from hicorex.input.memory import free_memory, require_table
 from hicorex.input.sources.arrays import header_of
+from hicorex.input.sources.integrity import whole
+from hicorex.input.sources.signatures import LENGTH, FileFormat, format_of
 
-EXCEL = b"\xd0\xcf\x11\xe0"
 # What helps where a table is read at once and is too large for it.
 MORE = "give more memory, or fewer rows or columns"
 # With so large a share of cells that are not 0, a sparse matrix takes as much memory as an array of bytes.
@@ -26,36 +26,30 @@ SPARSE = 0.2
 def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **options: Any) -> Raw:
     """The columns of a file; `options` are for text, in which the columns `texts` stay text."""
     with contents(source) as (file, name):
-        start = file.read(8)
+        form = format_of(file.read(LENGTH))
         file.seek(0)
-        if not start:
-            raise HicorexError(f"{name} is empty; give a file with a header and rows.")
-        if start[:4] == b"PK\x03\x04" or start[:4] == b"PK\x05\x06":
-            return _zip(file, name)
-        if start[:4] == EXCEL:
-            raise _excel(name)
-        if start[:6] == b"\x93NUMPY":
-            return _array(_whole(name, "NumPy", lambda: _load(file, name)), name)
-        if start[:4] == b"PAR1":
-            return _arrow(_whole(name, "Parquet", lambda: _parquet(file, name)), name)
-        if start[:6] == b"ARROW1" or start[:4] == b"FEA1":
-            return _arrow(_whole(name, "Feather", lambda: _feather(file, name)), name)
-        return read_text(all_bytes(file, name), name, texts=texts, **options)
+        match form:
+            case FileFormat.EMPTY:
+                raise HicorexError(f"{name} is empty; give a file with a header and rows.")
+            case FileFormat.EXCEL:
+                raise _excel(name)
+            case FileFormat.ZIP:
+                return _zip(file, name)
+            case FileFormat.NUMPY:
+                return _array(whole(name, _load, file, name, form="NumPy"), name)
+            case FileFormat.PARQUET:
+                return _arrow(whole(name, _parquet, file, name, form="Parquet"), name)
+            case FileFormat.ARROW:
+                return _arrow(whole(name, _feather, file, name, form="Feather"), name)
+            case FileFormat.FEATHER_1:
+                return _arrow(whole(name, _feather_1, file, name, form="Feather"), name)
+            case FileFormat.OTHER:
+                return read_text(all_bytes(file, name), name, texts=texts, **options)
 
 
 def raw_of(rows: Any, name: str) -> Raw:
     """The columns of rows that were read from a file."""
     return _array(rows, name) if isinstance(rows, np.ndarray) else _arrow(rows, name)
-
-
-def _whole(name: str, form: str, read: Callable[[], Any]) -> Any:
-    """What a library reads; of a broken file it may say anything."""
-    try:
-        return read()
-    except (HicorexError, MemoryError):
-        raise
-    except Exception:
-        raise HicorexError(f"{name} begins like a {form} file but is broken; make or fetch it again.") from None
 
 
 def _parquet(file: pa.NativeFile, name: str) -> pa.Table:
@@ -65,12 +59,14 @@ def _parquet(file: pa.NativeFile, name: str) -> pa.Table:
 
 
 def _feather(file: pa.NativeFile, name: str) -> pa.Table:
-    from pyarrow.feather import read_table
-
     from hicorex.input.sources.formats import batches_of
 
-    if file.read(4) != b"FEA1":
-        return pa.concat_tables(_counted(batches_of(file, name), name))
+    return pa.concat_tables(_counted(batches_of(file, name), name))
+
+
+def _feather_1(file: pa.NativeFile, name: str) -> pa.Table:
+    from pyarrow.feather import read_table
+
     table = read_table(pa.BufferReader(all_bytes(file, name)))
     # What is read as it lies in the file is not looked at on the way; a broken text would end the process.
     table.validate(full=True)
@@ -140,7 +136,7 @@ def _text(values: np.ndarray) -> np.ndarray:
 
 
 def _zip(file: pa.NativeFile, name: str) -> Raw:
-    archive = _whole(name, "zip", lambda: zipfile.ZipFile(file))
+    archive = whole(name, zipfile.ZipFile, file, form="zip")
     sizes = {member.filename: member.file_size for member in archive.infolist()}
     if "[Content_Types].xml" in sizes:
         raise _excel(name)
@@ -150,7 +146,7 @@ def _zip(file: pa.NativeFile, name: str) -> Raw:
     if {"format", "shape", "data"} <= set(arrays):
         # Of a member no more is unpacked than its size says.
         require_table(f"The sparse matrix in {name}", sum(sizes.values()), MORE)
-        return _array(_whole(name, "NumPy", lambda: _sparse(file, name)), name)
+        return _array(whole(name, _sparse, file, name, form="NumPy"), name)
     chosen = next((array for array in ("X", "data") if array in arrays), arrays[0] if len(arrays) == 1 else None)
     if chosen is None:
         shown = ", ".join(arrays[:5]) + (", ..." if len(arrays) > 5 else "")
@@ -160,7 +156,7 @@ def _zip(file: pa.NativeFile, name: str) -> Raw:
         with archive.open(f"{chosen}.npy") as packed:
             return _load(packed, name)
 
-    return _array(_whole(name, "NumPy", member), name)
+    return _array(whole(name, member, form="NumPy"), name)
 
 
 def _sparse(file: pa.NativeFile, name: str) -> Any:
@@ -192,20 +188,6 @@ def dense(matrix: Any, name: str) -> np.ndarray:
             "free; keep fewer columns or rows of it."
         )
     return matrix.toarray()
-
-
-def free_memory() -> int | None:
-    """Bytes of memory that are free, None where the system does not tell."""
-    try:
-        with open("/proc/meminfo") as file:
-            lines = dict(line.split(":", 1) for line in file)
-        return 1024 * int(lines["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 def _excel(name: str) -> HicorexError:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.exceptions import HicorexError
+from hicorex.exceptions import HicorexError, NotInPartsError
 from hicorex.input.sources.arrays import array_file, mapped
 from hicorex.input.sources.base import Source
 from hicorex.input.sources.integrity import broken, not_opened, whole
+from hicorex.input.sources.signatures import LENGTH, FileFormat, format_of
 
 ENDINGS = (".parquet", ".parq", ".pq")
 # What the model of a folder of results is called.
@@ -52,21 +53,21 @@ def _opened(path: str) -> Source:
         if not stat.S_ISREG(os.stat(path).st_mode):  # what is read of a pipe is gone
             raise HicorexError(f"{path} is {kind_of(path)}; give a file, or a folder of Parquet files.")
         with open(path, "rb", buffering=0) as file:
-            start = file.read(6)
+            form = format_of(file.read(LENGTH))
     except OSError as error:
         raise not_opened(path, error) from None
-    if not start:
+    if form is FileFormat.EMPTY:
         raise HicorexError(f"{path} is empty; make or fetch it again.")
-    if start == b"\x93NUMPY":
+    if form is FileFormat.NUMPY:
         return whole(path, array_file, path)
     from hicorex.input.sources.formats import Feather, Parquet
     from hicorex.input.sources.tables import TableSource
 
-    if start[:4] == b"PAR1":
+    if form is FileFormat.PARQUET:
         return TableSource([whole(path, Parquet, path)], path)
-    if start == b"ARROW1":
+    if form is FileFormat.ARROW:
         return TableSource([whole(path, Feather, path)], path)
-    if path.lower().endswith(KNOWN) and start[:4] != b"FEA1":
+    if path.lower().endswith(KNOWN) and form is not FileFormat.FEATHER_1:
         raise broken(path)
     remedy = (
         f"or convert it by pyarrow.dataset.write_dataset(pyarrow.dataset.dataset({path!r}, format='csv'), 'table', "
@@ -74,7 +75,7 @@ def _opened(path: str) -> Source:
     )
     if path.lower().endswith(".npz"):
         remedy = "by scipy.sparse.load_npz or numpy.load"
-    raise HicorexError(f"{path} is no file of which some rows can be read; read it into memory first, {remedy}.")
+    raise NotInPartsError(f"{path} is no file of which some rows can be read; read it into memory first, {remedy}.")
 
 
 def kind_of(path: str) -> str:

@@ -13,7 +13,7 @@ from pyarrow import ipc
 from pyarrow.parquet import ParquetFile
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.room import current, require_table
+from hicorex.input.memory import current_limit, require_table
 from hicorex.input.sources.arrow_sizes import batch_sizes
 from hicorex.input.sources.base import Opened, Part
 from hicorex.input.sources.integrity import check_stamp, stamp_of, unchanged
@@ -128,7 +128,7 @@ def _parquet(file: Any, **options: Any) -> Any:
 def _group_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
     """What decodes a row group, unless it takes more memory than may be taken."""
     opened = _parquet(file)
-    if current() is None:
+    if current_limit() is None:
         return opened.read_row_group
     schema, meta = opened.schema_arrow, opened.metadata
     # A text that is in the file once, and in every row by its number, is counted before it is in every row.

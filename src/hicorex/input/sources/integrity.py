@@ -4,11 +4,12 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from hicorex.exceptions import HicorexError
 
 Stamp = tuple[int, ...]
+T = TypeVar("T")
 # Seconds in which two changes of a file may get the same time, as the system counts it.
 TICK = 0.02
 
@@ -69,8 +70,8 @@ def check_handle(path: str, handle: int, stamp: Stamp) -> None:
         raise changed(path)
 
 
-def whole(name: str, look: Callable, *given: Any) -> Any:
-    """What a library says of a file; of a broken one it may say anything."""
+def whole(name: str, look: Callable[..., T], *given: Any, form: str | None = None) -> T:
+    """What a library says of a file, of a form if its first bytes tell it; of a broken one it may say anything."""
     try:
         return look(*given)
     except (HicorexError, MemoryError):
@@ -78,7 +79,7 @@ def whole(name: str, look: Callable, *given: Any) -> Any:
     except (FileNotFoundError, PermissionError) as error:
         raise not_opened(name, error) from None
     except Exception:
-        raise broken(name) from None
+        raise broken(name, form) from None
 
 
 def changed(path: str) -> HicorexError:
@@ -89,9 +90,10 @@ def changed(path: str) -> HicorexError:
     )
 
 
-def broken(name: str) -> HicorexError:
+def broken(name: str, form: str | None = None) -> HicorexError:
     """What is said of a file that makes no sense."""
-    return HicorexError(f"{name} is broken; make or fetch it again.")
+    looks = "is" if form is None else f"begins like a {form} file but is"
+    return HicorexError(f"{name} {looks} broken; make or fetch it again.")
 
 
 def not_opened(name: str, error: OSError) -> HicorexError:

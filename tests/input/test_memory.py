@@ -15,7 +15,7 @@ from pyarrow import feather, parquet
 
 from hicorex.cli.large import keeping_within
 from hicorex.input.files import read_table
-from hicorex.input.room import Room, current, keeping, require_table
+from hicorex.input.memory import MemoryLimit, current_limit, keeping, require_table
 from hicorex.input.sources import source_of
 
 # Of --memory 500MB, 13 MB are left for a text and 40 MB for a table.
@@ -70,7 +70,7 @@ def test_what_would_become_too_large_is_refused(name, run, tmp_path, monkeypatch
     assert name in done.err
     assert "give more memory" in done.err
     assert ("or unpack it and give the file in it" in done.err) == (name == "t.npy.gz")
-    assert current() is None
+    assert current_limit() is None
 
 
 CODE = """
@@ -101,15 +101,18 @@ def test_tables_with_texts_are_the_same_within_a_limit(tmp_path):
     own = own.append_column("kind", own["word"].dictionary_encode()).append_column("x", pa.array(np.arange(1000.0)))
     parquet.write_table(own, tmp_path / "t.parquet", row_group_size=300)
     plain = source_of(tmp_path / "t.parquet").read(0, 1000)
-    with keeping(Room(10**9, 10**9, "somebody")):
+    with keeping(MemoryLimit(10**9, 10**9, "somebody")):
         assert source_of(tmp_path / "t.parquet").read(0, 1000).equals(plain)
-    with keeping(Room(10**9, 3000, "somebody")), pytest.raises(ValueError, match=r"A row group of .* takes 0\.0"):
+    with (
+        keeping(MemoryLimit(10**9, 3000, "somebody")),
+        pytest.raises(ValueError, match=r"A row group of .* takes 0\.0"),
+    ):
         source_of(tmp_path / "t.parquet").read(0, 1000)
 
 
 def test_streams_are_given_up_before_the_memory_is_gone(monkeypatch):
     """Without an option, what is free is the limit."""
-    monkeypatch.setattr("hicorex.cli.large.formats.free_memory", lambda: 10**8)
+    monkeypatch.setattr("hicorex.cli.large.limits.free_memory", lambda: 10**8)
 
     class Endless(BytesIO):
         name = "endless.csv"
@@ -127,7 +130,7 @@ def test_streams_are_given_up_before_the_memory_is_gone(monkeypatch):
 
 
 def test_figures():
-    with keeping(Room(1, 10**9, "a cup")):
+    with keeping(MemoryLimit(1, 10**9, "a cup")):
         require_table("The sea", 10**9, "")
         with pytest.raises(ValueError, match=r"^The sea takes more than 2 GB, and a cup leaves 1 GB for it; go\.$"):
             require_table("The sea", 2 * 10**9, "go", at_least=True)
