@@ -13,7 +13,7 @@ from hicorex.base import LayeredEstimator
 from hicorex.bounds.evaluation import View, links_of, view
 from hicorex.bounds.evidence import Rung, gather, marginal_surprisals
 from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
-from hicorex.engine import LocalEngine
+from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import caution
 from hicorex.input.intake import Intake, OnCluster, put_together, take_in, weighted
 from hicorex.layer.data import Data, Part
@@ -245,7 +245,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
             learner._conclude(gather(data, [rung], engine, name=table.name))
         return self._publish(learner, X, table, weight)
 
-    def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Any) -> tuple[Rung, Data]:
+    def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Engine) -> tuple[Rung, Data]:
         """Get ready for further batches after a fit to the first, or to others; return as ``_learn_more``."""
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data, _ = table.encode_open(self._schema, weight, engine)
@@ -254,7 +254,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         return Rung(view(self._state, self._links, data, engine)), data
 
     def _learn_more(
-        self, table: Intake, weight: np.ndarray | None, engine: Any, progress: Progress
+        self, table: Intake, weight: np.ndarray | None, engine: Engine, progress: Progress
     ) -> tuple[Rung, Data]:
         """One more batch; return how the layer looks at it, and its samples."""
         if not hasattr(self, "_stream"):
@@ -278,7 +278,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         return Rung(seen), data
 
     def _fit(
-        self, table: Intake, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress
+        self, table: Intake, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress
     ) -> tuple[Data, View]:
         """Learn the factors, unfitted as yet; return the samples as they were read, and how the layer looks at them."""
         validate_data(self, table.head, skip_check_array=True)
@@ -302,7 +302,9 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
             seen = view(self._state, self._links, data, engine)
         return data, seen
 
-    def _learn(self, data: Data, engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress) -> View:
+    def _learn(
+        self, data: Data, engine: Engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress
+    ) -> View:
         """Find the factors and the structure, or go on with what was noted; return how they look at the samples."""
         rule = RULES[self.structure]
         if isinstance(self.n_factors, str):
@@ -348,7 +350,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
     def log_odds(self, X: Any) -> np.ndarray:
         """log p(y_j = s | x) / p(y_j = 0 | x) for s > 0, (n_samples, n_factors, n_states - 1): unsaturated scores."""
 
-        def of_batch(state: State, data: Data, engine):
+        def of_batch(state: State, data: Data, engine: Engine):
             prior = np.log(state.prior[1:] / state.prior[0])[:, :, None]
             return ((_scores(state, data, engine) + prior).transpose(2, 1, 0),)
 
@@ -404,7 +406,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         }
 
     def _choose_size(
-        self, data: Data, engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress
+        self, data: Data, engine: Engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress
     ) -> Sizing:
         """The number of factors that held-out samples ask for."""
         settings = {"n_states": self.n_states, "max_iter": self.max_iter, "tol": self.tol}
@@ -412,7 +414,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         search = Search(data, rule, engine, seed, self._inner, progress.size, notes, **settings)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
-    def _keep(self, fit: Fit, data: Data, engine) -> View:
+    def _keep(self, fit: Fit, data: Data, engine: Engine) -> View:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
         state, log_z = fit.state, fit.log_z
         while True:
@@ -433,7 +435,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         self.tc_ = float(self.tcs_.sum())
         return seen
 
-    def _show(self, state: State, data: Data, engine) -> View:
+    def _show(self, state: State, data: Data, engine: Engine) -> View:
         """Set what follows from a state alone; how it looks at the samples."""
         self._state = replace(state, questions=[Questions() for _ in data.blocks])
         self.alpha_ = data.to_table(state.alpha).T
@@ -448,18 +450,18 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         linked = (chance < LEVEL) & self.alpha_.any(axis=1)
         self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
 
-    def _feed(self, data: Data, engine) -> View:
+    def _feed(self, data: Data, engine: Engine) -> View:
         """Get ready to feed another layer with most likely states; how these look at the samples of the fit."""
         seen = view(self._state, self._links, data, engine, relabel=harden)
         self._joints = self._joints | {True: seen.smoothed}
         return seen
 
-    def _view(self, data: Data, engine, hard: bool) -> View:
+    def _view(self, data: Data, engine: Engine, hard: bool) -> View:
         """How the layer looks at new samples, by soft labels or most likely states."""
         relabel = harden if hard else None
         return view(self._state, self._links, data, engine, self._joints[hard], relabel)
 
-    def _label_table(self, data: Data, engine) -> Any:
+    def _label_table(self, data: Data, engine: Engine) -> Any:
         """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""
         state, blocks, weights = self._state, data.blocks, block_coefficients(self._state, data, engine)
 
@@ -469,7 +471,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
 
         return put_together(of_tile, data, engine)
 
-    def _encode(self, X: Any, engine: Any, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
+    def _encode(self, X: Any, engine: Engine, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
         table = take_in(X, least_samples=1)
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data, unseen = table.encode_new(self._schema, weight, dtype, engine)
@@ -502,7 +504,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
-def _scores(state: State, data: Data, engine) -> np.ndarray:
+def _scores(state: State, data: Data, engine: Engine) -> np.ndarray:
     """Scores of all samples, (k - 1, J, N)."""
     blocks, weights = data.blocks, block_coefficients(state, data, engine)
 
@@ -513,11 +515,11 @@ def _scores(state: State, data: Data, engine) -> np.ndarray:
     return np.concatenate(list(engine.tiles(of_tile, data.parts)), axis=1).reshape(n_states - 1, n_factors, -1)
 
 
-def _labels(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
+def _labels(state: State, data: Data, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
     return labels_of(_scores(state, data, engine).reshape(-1, data.n_samples), state.prior)
 
 
-def _states_and_log_z(state: State, data: Data, engine) -> tuple[np.ndarray, np.ndarray]:
+def _states_and_log_z(state: State, data: Data, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
     """The most likely states and log Z of all samples, both (N, m)."""
     blocks, weights = data.blocks, block_coefficients(state, data, engine)
 

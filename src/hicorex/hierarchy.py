@@ -13,6 +13,7 @@ from hicorex.base import LayeredEstimator
 from hicorex.bounds.evidence import Rung, gather
 from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
 from hicorex.corex import Corex
+from hicorex.engine import Engine
 from hicorex.exceptions import HicorexError
 from hicorex.input.intake import Intake, take_in, weighted
 from hicorex.layer.data import Data
@@ -145,7 +146,7 @@ class HierarchicalCorex(LayeredEstimator):
             learner._learn_more(table, weight, engine, self._progress())
         return self._publish(learner, X, table, weight)
 
-    def _learn_more(self, table: Intake, weight: np.ndarray | None, engine: Any, progress: Progress) -> None:
+    def _learn_more(self, table: Intake, weight: np.ndarray | None, engine: Engine, progress: Progress) -> None:
         """One more batch, through layers that are no others' yet."""
         if not hasattr(self, "layers_"):
             self._fit(table, weight, engine, Notes(), progress)
@@ -166,7 +167,7 @@ class HierarchicalCorex(LayeredEstimator):
         self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
         self._conclude(gather(read[0], rungs, engine, name=self._column_name))
 
-    def _fit(self, table: Intake, weight: np.ndarray | None, engine: Any, notes: Notes, progress: Progress) -> None:
+    def _fit(self, table: Intake, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()
         validate_data(self, table.head, skip_check_array=True)
         rng = None if self.random_state is None else check_random_state(self.random_state)

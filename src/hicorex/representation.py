@@ -8,7 +8,7 @@ import numpy as np
 from hicorex.bounds.bounds import Bounds, bounds_of
 from hicorex.bounds.evaluation import View, links_of, view
 from hicorex.bounds.evidence import Evidence, Rung, gather, marginal_surprisals
-from hicorex.engine import LocalEngine
+from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import HicorexError, caution
 from hicorex.information import frequencies
 from hicorex.input.intake import Intake, OnCluster, take_in
@@ -85,7 +85,7 @@ def representation_bounds(
 
 
 def _gather(
-    table: Intake, data: Data, seen: View, labels: np.ndarray, engine, surprisals: list | None = None
+    table: Intake, data: Data, seen: View, labels: np.ndarray, engine: Engine, surprisals: list | None = None
 ) -> Evidence:
     evidence = gather(data, [Rung(seen)], engine, surprisals, name=table.name)
     # The labels are not the state's own, so that its log Z says nothing about them.
@@ -105,7 +105,7 @@ def _gather(
     return evidence
 
 
-def _structure(data: Data, labels: np.ndarray, engine) -> tuple[State, list]:
+def _structure(data: Data, labels: np.ndarray, engine: Engine) -> tuple[State, list]:
     """The factors that each variable belongs to, by the rule "unique", and what they know of it."""
     n_states, n_units, _ = labels.shape
     state = State(
@@ -122,7 +122,9 @@ def _structure(data: Data, labels: np.ndarray, engine) -> tuple[State, list]:
     return state, links_of(state, data)
 
 
-def _view(state: State, links: list, data: Data, labels: np.ndarray, engine, trained: list | None = None) -> View:
+def _view(
+    state: State, links: list, data: Data, labels: np.ndarray, engine: Engine, trained: list | None = None
+) -> View:
     return view(state, links, data, engine, trained, _instead(labels))
 
 

@@ -30,9 +30,9 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 from hicorex.engine import LocalEngine, cluster, reduction
 from hicorex.engine.cluster import ClusterEngine, current_client
-from hicorex.engine.held import Held
 from hicorex.engine.reduction import add_up
 from hicorex.engine.watch import Watch
+from hicorex.engine.worker_value import WorkerValue
 from hicorex.exceptions import HicorexError
 from hicorex.input.collection import column_names, row_count, row_lengths, row_parts
 
@@ -180,10 +180,10 @@ def test_memory_that_begins_anywhere_is_copied():
     memory = bytearray(8 * 20 + 3)
     odd = np.frombuffer(memory, np.float64, 20, offset=3)
     assert not odd.flags.aligned
-    read = Held(odd).value
+    read = WorkerValue(odd).value
     assert read.flags.aligned
     assert read.flags.writeable
-    assert Held(np.zeros((0, 3))).value.shape == (0, 3)
+    assert WorkerValue(np.zeros((0, 3))).value.shape == (0, 3)
 
 
 @pytest.mark.parametrize("error", [HicorexError("column 'a'"), FileNotFoundError("gone.csv"), TimeoutError("own")])
@@ -409,8 +409,8 @@ def test_linear_algebra_has_one_thread_within_tasks():
 FAULTS = """
 import resource
 import numpy as np
-from hicorex.engine import cluster
-cluster._keep_freed_memory()
+from hicorex.engine import process
+process.keep_freed_memory()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(50):
     np.ones(2**18)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex import kernels
+from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
 from hicorex.layer.loop import State, block_coefficients, label_tile, run_pass
 from hicorex.layer.structure import first_factors, kept_links
@@ -106,7 +107,7 @@ def view(
     state: State,
     links: list,
     data: Data,
-    engine,
+    engine: Engine,
     trained: list[list[Joint]] | None = None,
     relabel: Callable | None = None,
 ) -> View:
@@ -136,7 +137,7 @@ def view(
     return View(data.blocks, state, weights, ratios, prior, share, relabel, smoothed, found.log_z)
 
 
-def explain(seen: View, data: Data, engine) -> Explained:
+def explain(seen: View, data: Data, engine: Engine) -> Explained:
     """What a layer says about each sample of a table in memory."""
 
     def of_tile(part: Part, rows: slice) -> Explained:

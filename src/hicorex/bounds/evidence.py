@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.bounds.evaluation import Explained, View
+from hicorex.engine import Engine
 from hicorex.information import entropy
 from hicorex.layer.data import Data, Part
 from hicorex.marginals import Categorical
@@ -137,7 +138,7 @@ class Tally:
 def gather(
     data: Data,
     rungs: list[Rung],
-    engine: Any,
+    engine: Engine,
     surprisals: list[np.ndarray] | None = None,
     depth: int | None = None,
     name: Callable[[int], str] = str,

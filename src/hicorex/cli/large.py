@@ -3,11 +3,12 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hicorex.engine.process import return_freed_memory
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import HicorexError, NotInPartsError
 from hicorex.input import memory as limits
@@ -23,9 +24,6 @@ PATIENCE = 30
 OF_FREE, OF_LIMIT, OF_ROW = 3, 6, 250
 # What has no more bytes is read however little is free.
 ALWAYS = 2**25
-# Options of mallopt in glibc; blocks of so many bytes are given back one by one.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
-LARGE_BLOCK = 2**22
 # Bytes of the process with all that it imports and compiles.
 BASE = 420 * 10**6
 # Bytes of a cell of a part while it is read and encoded, and of one that waits, in a fit and of new samples.
@@ -93,14 +91,10 @@ def _at_once(memory: int) -> int:
 
 def _be_lean() -> None:
     """Have memory that is freed go back to the system at once, where it can be told to."""
-    import ctypes
-
     import pyarrow as pa
 
     pa.set_memory_pool(pa.system_memory_pool())
-    with suppress(OSError, AttributeError):  # another system, or another library of C
-        for option, value in ((M_ARENA_MAX, 2), (M_MMAP_THRESHOLD, LARGE_BLOCK), (M_TRIM_THRESHOLD, LARGE_BLOCK)):
-            ctypes.CDLL(None).mallopt(option, value)
+    return_freed_memory()
 
 
 def _source(data: str) -> Source:

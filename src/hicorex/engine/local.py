@@ -1,25 +1,24 @@
 """Threads of this process."""
 
-import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import groupby
 from operator import itemgetter
+from types import TracebackType
 from typing import Any, Self
 
 from joblib import cpu_count
-from threadpoolctl import OpenBLASController, ThreadpoolController
 
+from hicorex.engine.base import Engine, Item, Mapper, Part, Result
+from hicorex.engine.process import single_threaded_blas
 from hicorex.engine.reduction import add_up, some_tiles
 
 
-class LocalEngine:
-    """Maps a function over items on ``n_jobs`` threads; the results come in order.
+class LocalEngine(Engine):
+    """Threads of this process; linear algebra runs on one thread inside each.
 
-    Linear algebra runs single-threaded inside, so that results do not depend on the threads.
+    n_jobs : number of threads; None and -1 mean one for each core
     """
 
     def __init__(self, n_jobs: int | None = None):
@@ -29,23 +28,25 @@ class LocalEngine:
 
     def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else None
-        _LINEAR_ALGEBRA.enter()
+        single_threaded_blas.enter()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if self._pool is not None:
                 # Whoever interrupts does not wait for threads, which end by themselves.
-                self._pool.shutdown(wait=not issubclass(error[0] or Exception, KeyboardInterrupt), cancel_futures=True)
+                self._pool.shutdown(wait=not issubclass(kind or Exception, KeyboardInterrupt), cancel_futures=True)
         finally:
-            _LINEAR_ALGEBRA.leave()
+            single_threaded_blas.leave()
 
-    def map(self, function: Callable, items: Iterable) -> Iterator[Any]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """function(item) for each item, in order, few at a time so that results do not pile up."""
         if self._pool is None:
             yield from map(function, items)
             return
-        waiting: deque = deque()
+        waiting: deque[Future] = deque()
         for item in items:
             waiting.append(self._pool.submit(function, item))
             if len(waiting) > self.n_jobs:
@@ -53,89 +54,50 @@ class LocalEngine:
         while waiting:
             yield waiting.popleft().result()
 
-    def map_within(self, data: Any) -> Callable:
-        """How a function over tiles may map over blocks: threads share the tiles, or the blocks of the only one."""
-        return self.map if data.lone_tile else map
+    def map_within(self, parts: Sequence[Any], lone_tile: bool) -> Mapper:
+        """How a function over tiles may map over blocks: threads share the tiles, or the blocks of a lone tile."""
+        return self.map if lone_tile else map
 
-    def tiles(self, function: Callable, parts: Sequence) -> Iterator[Any]:
+    def tiles(self, function: Callable[[Any, slice], Result], parts: Sequence[Any]) -> Iterator[Result]:
         """function(part, rows) for each tile of each part, in order."""
-        return (found for _, found in self._by_part(function, parts, 1, 1))
+        return (result for _, result in self._by_part(function, parts, 1, 1))
 
-    def sum(self, function: Callable, parts: Sequence, step: int = 1, finer: int = 1) -> Any:
-        """The sum of function(part, rows) over all tiles, or over one of every ``step``, or over finer ones."""
+    def sum(self, function: Callable[[Any, slice], Result], parts: Sequence[Any], step: int = 1, finer: int = 1) -> Any:
+        """The sum of function(part, rows) over one of every ``step`` tiles, or over finer tiles."""
         by_part = groupby(self._by_part(function, parts, step, finer), key=itemgetter(0))
-        return add_up(add_up(found for _, found in own) for _, own in by_part)
+        return add_up(add_up(result for _, result in of_part) for _, of_part in by_part)
 
-    def _by_part(self, function: Callable, parts: Sequence, step: int, finer: int) -> Iterator[tuple[int, Any]]:
-        """The number of the part, and function(part, rows), for some tiles."""
-
-        def some() -> Iterator[tuple[int, Any, slice]]:
-            chosen = list(some_tiles(len(parts), step))
-            for part, (at, own) in zip(_fetch(parts, [at for at, _ in chosen]), chosen, strict=True):
-                yield from ((at, part, rows) for rows in part.tiles(finer)[own])
-
-        return self.map(lambda tile: (tile[0], function(*tile[1:])), some())
-
-    def each(self, function: Callable, parts: Sequence) -> Iterator[Any]:
+    def each(self, function: Callable[[Any], Result], parts: Sequence[Any]) -> Iterator[Result]:
         """function(part) for each part, in order."""
         return self.map(function, _fetch(parts, range(len(parts))))
 
+    def _by_part(
+        self, function: Callable[[Any, slice], Result], parts: Sequence[Any], step: int, finer: int
+    ) -> Iterator[tuple[int, Result]]:
+        """The index of the part and function(part, rows), for one of every ``step`` tiles."""
 
-def _fetch(parts: Sequence, chosen: Iterable[int]) -> Iterator[Any]:
-    """Some of the parts, each read from wherever it is while those before are in use."""
+        def chosen_tiles() -> Iterator[tuple[int, Part, slice]]:
+            chosen = list(some_tiles(len(parts), step))
+            for part, (at, of_part) in zip(_fetch(parts, [at for at, _ in chosen]), chosen, strict=True):
+                yield from ((at, part, rows) for rows in part.tiles(finer)[of_part])
+
+        def of_tile(tile: tuple[int, Part, slice]) -> tuple[int, Result]:
+            at, part, rows = tile
+            return at, function(part, rows)
+
+        return self.map(of_tile, chosen_tiles())
+
+
+def _fetch(parts: Sequence[Any], chosen: Iterable[int]) -> Iterator[Any]:
+    """Some of the parts; if they are not in memory, each is read while those before are in use."""
     if isinstance(parts, list):
         yield from (parts[at] for at in chosen)
         return
     with ThreadPoolExecutor(1) as reader:
-        waiting: deque = deque()
+        waiting: deque[Future] = deque()
         for at in chosen:
             waiting.append(reader.submit(parts.__getitem__, at))
             if len(waiting) > 1:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-class _SingleThreaded:
-    """Linear algebra on one thread of this process, from the first engine that comes to the last that goes.
-
-    The limit is one for the whole process: were each engine to restore what it had found, two that overlap would leave
-    the limit behind.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._engines = threading.Lock(), 0
-        if hasattr(os, "register_at_fork"):  # a forked process has none of the threads that might hold the lock
-            os.register_at_fork(after_in_child=lambda: setattr(self, "_lock", threading.Lock()))
-
-    def enter(self) -> None:
-        """One more engine is at work."""
-        with self._lock:
-            if not self._engines:
-                _free_to_limit()
-                self._limit = _controller().limit(limits=1, user_api="blas")
-                _free_to_limit()
-            self._engines += 1
-
-    def leave(self) -> None:
-        """One engine less is at work."""
-        with self._lock:
-            self._engines -= 1
-            if not self._engines:
-                _free_to_limit()
-                self._limit.restore_original_limits()
-                _free_to_limit()
-
-
-def _free_to_limit() -> None:
-    """Let any thread set the next limit: of late threadpoolctl heeds only the one that has set the last."""
-    if hasattr(OpenBLASController, "clear_controlling_thread"):
-        OpenBLASController.clear_controlling_thread(force=True)
-
-
-_LINEAR_ALGEBRA = _SingleThreaded()
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()

@@ -19,7 +19,7 @@ GLANCE = 1.0
 
 
 class Watch:
-    """Waits for work of a client, and looks whether there are workers.
+    """Waits for work of a client, as long as there are workers to do it.
 
     client : a ``distributed.Client``
     patience : seconds after which a cluster without workers, or without an answer, is given up
@@ -30,7 +30,7 @@ class Watch:
         self.patience = patience
 
     def finish(self, work: Callable[[], Coroutine]) -> Any:
-        """What some work of the client's loop gives."""
+        """The result of some work in the client's loop."""
         with self.reaching():
             watch = self._within_patience(work)
             try:
@@ -48,10 +48,10 @@ class Watch:
                 waiting.cancel()
 
     async def _within_patience(self, work: Callable[[], Coroutine]) -> Any:
-        """What the work gives, unless there are no workers for too long.
+        """The result of the work, unless there are no workers for too long.
 
-        Not the clock is asked how long that is but the number of looks: a process that is itself held up, as on a busy
-        machine, looks less often, and must not take that for a silence of the cluster.
+        Looks at the workers are counted, not seconds. A process that is itself held up, as on a busy machine, looks
+        less often, and must not take that for a silence of the cluster.
         """
         working = asyncio.ensure_future(work())
         asking = None
@@ -97,11 +97,11 @@ class Watch:
     def _nudge(self) -> None:
         """Have the scheduler look at the tasks that it put off.
 
-        Those that it queued while a worker waited for one that was then lost would else stay there.
+        It would forget those that it queued while a worker waited for another worker that was then lost.
         """
         from distributed import Future
 
-        # To release what never was does nothing else.
+        # Releasing a future that never was has no other effect.
         Future(f"hicorex-nudge-{uuid4().hex}", self.client).release()
 
     def _require_client(self) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from hicorex import kernels
+from hicorex.engine import Engine
 from hicorex.exceptions import ColumnTypeError, HicorexError, caution
 from hicorex.input.reader import KINDS, Reader, find_codes, slices
 from hicorex.input.survey import Scale, Survey, scale_of
@@ -182,7 +183,7 @@ class Encoder:
             types[i] = words.get(categories.dtype.kind, "number")
         return types
 
-    def fingerprint(self, names: Sequence[str] | None, data: Data, engine: Any) -> str:
+    def fingerprint(self, names: Sequence[str] | None, data: Data, engine: Engine) -> str:
         """What tells the samples of a fit from any others."""
         parts, categories = ([own.tolist() for own in arrays] for arrays in (self.parts, self.categories.values()))
         digest = hashlib.sha256(repr((names, self.kinds, parts, categories)).encode("utf-8", "surrogatepass"))

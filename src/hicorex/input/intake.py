@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn import get_config
 
-from hicorex.engine import ClusterEngine, LocalEngine, cluster
+from hicorex.engine import ClusterEngine, Engine, LocalEngine, cluster
 from hicorex.engine.reduction import ARITY, add_up
 from hicorex.exceptions import HicorexError
 from hicorex.input import collection
@@ -43,14 +43,16 @@ class Intake(ABC):
         """Some of the samples, in their order."""
 
     @abstractmethod
-    def _each(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Any) -> Iterator[Any]:
+    def _each(
+        self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Engine
+    ) -> Iterator[Any]:
         """function(columns, weight, rows) of each of the parts, in their order."""
 
-    def engine(self, n_jobs: int | None) -> LocalEngine:
+    def engine(self, n_jobs: int | None) -> Engine:
         """What passes over the samples, here with so many threads."""
         return LocalEngine(n_jobs)
 
-    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Any) -> Encoder:
+    def learn(self, marginals: Any, weight: np.ndarray | None, engine: Engine) -> Encoder:
         """How the columns are read, of samples with these weights (n_samples,)."""
         kinds = resolve_kinds(self._columns, marginals)
         surveyor = Surveyor(kinds, self.shape[0], self.name)
@@ -61,23 +63,23 @@ class Intake(ABC):
         found = self._each(look, weight, row_slices(self.shape[0], ARITY * tile_height(self.row_cells)), engine)
         return Encoder(kinds, surveyor.merged(found), marginals, self.name, self._sparse)
 
-    def encode(self, encoder: Encoder, weight: np.ndarray | None, engine: Any) -> Data:
+    def encode(self, encoder: Encoder, weight: np.ndarray | None, engine: Engine) -> Data:
         """The samples of the fit for which the encoder was learned."""
         return self._encode(encoder, encoder.gaps, weight, precision(self.shape), engine)[0]
 
-    def encode_open(self, encoder: Encoder, weight: np.ndarray | None, engine: Any) -> tuple[Data, list[str]]:
+    def encode_open(self, encoder: Encoder, weight: np.ndarray | None, engine: Engine) -> tuple[Data, list[str]]:
         """Samples of a stream, in which any column may lack values now or later, and columns with unseen categories."""
         return self._encode(encoder, np.ones(self.shape[1], bool), weight, np.float32, engine)
 
     def encode_new(
-        self, encoder: Encoder, weight: np.ndarray | None, dtype: Any, engine: Any
+        self, encoder: Encoder, weight: np.ndarray | None, dtype: Any, engine: Engine
     ) -> tuple[Data, list[str]]:
         """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
         anywhere = np.ones(self.shape[1], bool)  # may lack values: to know where would take one more reading
         return self._encode(encoder, anywhere, weight, dtype or precision(self.shape), engine)
 
     def _encode(
-        self, encoder: Encoder, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
+        self, encoder: Encoder, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Engine
     ) -> tuple[Data, list[str]]:
         """The samples, of which the columns ``gaps`` may lack values, and columns with unseen categories."""
         blocks, height = encoder.blocks(gaps, dtype, self._sparse), self._height(encoder)
@@ -122,12 +124,14 @@ class InMemory(Intake):
             yield self if len(all_rows) == 1 else InMemory(rows_of(self.head, np.arange(rows.start, rows.stop)), 1)
 
     def encode_new(
-        self, encoder: Encoder, weight: np.ndarray | None, dtype: Any, engine: Any
+        self, encoder: Encoder, weight: np.ndarray | None, dtype: Any, engine: Engine
     ) -> tuple[Data, list[str]]:
         """Other samples than those of the fit, and the names of columns in which unseen categories were met."""
         return encoder.encode(self._columns, weight, dtype)
 
-    def _each(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Any) -> Iterator[Any]:
+    def _each(
+        self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Engine
+    ) -> Iterator[Any]:
         return engine.map(lambda rows: function(self._columns.cut(rows), _part_of(weight, rows), rows), all_rows)
 
 
@@ -151,7 +155,9 @@ class OnDisk(Intake):
         for rows in self._batches(cells, width):
             yield InMemory(self._source.read(rows.start, rows.stop), 1)
 
-    def _each(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Any) -> Iterator[Any]:
+    def _each(
+        self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Engine
+    ) -> Iterator[Any]:
         def of_rows(rows: slice) -> Any:
             columns = Reader(self._source.read(rows.start, rows.stop), least_samples=1)
             return function(columns, _part_of(weight, rows), rows)
@@ -187,17 +193,20 @@ class OnCluster(Intake):
         """The arrays that function(model, rows) gives, as arrays of Dask that are computed where the rows are."""
         return collection.map_rows(self._X, self._lengths, function, model)
 
-    def _each(self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Any) -> Iterator[Any]:
+    def _each(
+        self, function: Callable, weight: np.ndarray | None, all_rows: list[slice], engine: Engine
+    ) -> Iterator[Any]:
         return engine.each(*self._there(function, weight, all_rows))
 
     def _encode(
-        self, encoder: Encoder, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Any
+        self, encoder: Encoder, gaps: np.ndarray, weight: np.ndarray | None, dtype: Any, engine: Engine
     ) -> tuple[Data, list[str]]:
         blocks, height = encoder.blocks(gaps, dtype, self._sparse), self._height(encoder)
 
         def of_rows(columns: Reader, own: np.ndarray, rows: slice) -> Part:
             return Part(encoder.samples(columns, gaps, dtype)[0], own.astype(dtype), rows.start, height)
 
+        assert isinstance(engine, ClusterEngine)
         parts = engine.hold(*self._there(of_rows, weight, row_slices(self.shape[0], ARITY * height)))
         sums = engine.sum(partial(totals_of, blocks), parts)
         return Data.with_totals(blocks, encoder.parts, parts, self.shape[0], height, sums), []
@@ -264,10 +273,10 @@ def take_in(X: Any, least_samples: int = 2) -> InMemory | OnDisk | OnCluster:
     return InMemory(X, least_samples) if source is None else OnDisk(source, least_samples)
 
 
-def put_together(of_tile: Callable, data: Data, engine: Any) -> Any:
+def put_together(of_tile: Callable, data: Data, engine: Engine) -> Any:
     """The arrays (T, m) that of_tile(part, rows) gives, as one table that is where the samples are."""
     if isinstance(engine, ClusterEngine):
-        return engine.table(of_tile, data.parts)
+        return engine.dask_array(of_tile, data.parts)
     tiles = engine.tiles(of_tile, data.parts)
     return SpooledTable(tiles) if isinstance(data.parts, Spool) else np.concatenate(list(tiles))
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hicorex.engine import Engine
 from hicorex.exceptions import UnsoundError
 from hicorex.layer.data import Data
 
@@ -29,7 +30,7 @@ class Batches:
     Of a table that is not in memory only a few parts are read for each batch.
     """
 
-    def __init__(self, data: Data, size: int, engine: Any, seed: np.random.SeedSequence):
+    def __init__(self, data: Data, size: int, engine: Engine, seed: np.random.SeedSequence):
         self._data, self._size, self._engine = data, size, engine
         self._entropy = seed.generate_state(4).tolist()
         self._pool: dict[int, Any] = {}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY, add_up
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import Block
@@ -125,7 +126,7 @@ class Data:
         block = Categorical(np.full(len(labels), n_states), binary, weight.dtype)
         return cls.of([block], [np.arange(len(labels))], [Samples(labels.astype(np.uint8))], weight)
 
-    def take(self, rows: np.ndarray, engine: Any) -> "Data":
+    def take(self, rows: np.ndarray, engine: Engine) -> "Data":
         """Some of the samples, in memory."""
         blocks, rising = self.blocks, np.sort(rows)
         parts, weights = zip(*engine.each(lambda part: part.take(blocks, rising), self.parts), strict=True)

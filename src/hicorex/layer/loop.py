@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex import kernels
+from hicorex.engine import Engine
 from hicorex.layer.batches import Batches, FadingSums
 from hicorex.layer.data import Data, Part
 from hicorex.layer.starts import PrimingVariable, choose_variables
@@ -121,7 +122,7 @@ class Fit(NamedTuple):
     converged: bool
 
 
-def block_coefficients(state: State, data: Data, engine) -> list:
+def block_coefficients(state: State, data: Data, engine: Engine) -> list:
     """The state in the form that a pass uses, block by block."""
 
     def coefficients(b: int):
@@ -160,14 +161,14 @@ def harden(labels: np.ndarray, first: int) -> np.ndarray:
     return hard
 
 
-def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) -> PassSums:
+def run_pass(state: State, data: Data, engine: Engine, relabel: Callable | None = None) -> PassSums:
     """One pass over the data under the state: labels, log Z, and every sum that the next state needs.
 
     ``relabel(labels, first)`` puts other labels in the place of the state's own, for samples from the first on.
     """
     coefficients = block_coefficients(state, data, engine)
     # A function that is sent away takes along what it names: not the samples.
-    blocks, prior, map_blocks = data.blocks, state.prior, engine.map_within(data)
+    blocks, prior, map_blocks = data.blocks, state.prior, engine.map_within(data.parts, data.lone_tile)
 
     def over_tile(part: Part, rows: slice):
         weight = part.sample_weight[rows]
@@ -190,7 +191,7 @@ def run_pass(state: State, data: Data, engine, relabel: Callable | None = None) 
     return PassSums(label_sum, (log_normaliser - mixture) / data.total, answers)
 
 
-def run_batch(state: State, batch: Data, sums: FadingSums | None, engine) -> tuple[PassSums, FadingSums]:
+def run_batch(state: State, batch: Data, sums: FadingSums | None, engine: Engine) -> tuple[PassSums, FadingSums]:
     """One pass over a batch, with sums over this and all batches before."""
     found = run_pass(state, batch, engine)
     sums = FadingSums.after(sums, batch, found.label_sum, [answers.sums for answers in found.answers])
@@ -198,7 +199,7 @@ def run_batch(state: State, batch: Data, sums: FadingSums | None, engine) -> tup
     return PassSums(sums.label_sum, found.log_z, answers, batch.total / sums.total), sums
 
 
-def update(state: State, found: PassSums, blocks: list, rule, engine) -> tuple[State, np.ndarray]:
+def update(state: State, found: PassSums, blocks: list, rule, engine: Engine) -> tuple[State, np.ndarray]:
     """The next state from the sums of a pass over these blocks, and what the objective counted twice, (J,)."""
     n_states = len(state.prior)
     prior = (found.label_sum + PRIOR_SAMPLES / n_states) / (blocks[0].total + PRIOR_SAMPLES)
@@ -248,7 +249,9 @@ def prime(state: State, data: Data, factor: int, seed: PrimingVariable, rng: np.
     state.alpha[seed.block][factor, seed.column] = 1
 
 
-def first_state(data: Data, n_factors: int, n_states: int, engine, shared: np.random.Generator, rngs: list) -> State:
+def first_state(
+    data: Data, n_factors: int, n_states: int, engine: Engine, shared: np.random.Generator, rngs: list
+) -> State:
     """All starts, one a generator, each factor primed by a variable of its own."""
     n_starts = len(rngs)
     n_all = n_starts * n_factors
@@ -270,7 +273,7 @@ def first_state(data: Data, n_factors: int, n_states: int, engine, shared: np.ra
 def fit_layer(
     data: Data,
     rule: Any,
-    engine: Any,
+    engine: Engine,
     *,
     n_factors: int,
     n_states: int,

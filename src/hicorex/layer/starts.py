@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
 from hicorex.marginals import SparseCategorical
 
@@ -25,7 +26,7 @@ class PrimingVariable(NamedTuple):
 
 
 def choose_variables(
-    data: Data, n_factors: int, engine, shared: np.random.Generator, rngs: list
+    data: Data, n_factors: int, engine: Engine, shared: np.random.Generator, rngs: list
 ) -> list[list[PrimingVariable]]:
     """The variables that prime the factors of each start.
 
@@ -62,7 +63,7 @@ def telling_scores(correlation: np.ndarray, own: slice, rng: np.random.Generator
     return others @ (others.T @ rng.standard_normal(len(others)))
 
 
-def feature_correlation(data: Data, places: np.ndarray, engine) -> tuple[np.ndarray, np.ndarray]:
+def feature_correlation(data: Data, places: np.ndarray, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
     """Correlations of the features of some columns, and where each column's features begin and end.
 
     Their squares, summed over the features of two columns, are the squared correlation of two numbers

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hicorex.engine import Engine
 from hicorex.layer.batches import FadingSums
 from hicorex.layer.data import Data
 from hicorex.layer.loop import State, run_batch, update
@@ -16,7 +17,7 @@ class Stream(NamedTuple):
     sums: FadingSums | None
 
 
-def advance(stream: Stream, batch: Data, rule: Any, engine: Any) -> tuple[Stream, np.ndarray]:
+def advance(stream: Stream, batch: Data, rule: Any, engine: Engine) -> tuple[Stream, np.ndarray]:
     """One update by one more batch; also mean log Z_j of its samples before it, (m,)."""
     found, sums = run_batch(stream.state, batch, stream.sums, engine)
     state, _ = update(stream.state, found, sums.blocks(batch), rule, engine)

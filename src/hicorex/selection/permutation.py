@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.compatibility import check_pandas_support
+from hicorex.engine import Engine
 from hicorex.layer.data import Data
 from hicorex.layer.loop import fit_layer, run_pass, used_only
 
@@ -48,7 +49,7 @@ def compare_with_chance(
     explains: np.ndarray,
     data: Data,
     rule: Any,
-    engine: Any,
+    engine: Engine,
     *,
     n_permutations: int,
     seed: np.random.SeedSequence,

@@ -8,6 +8,7 @@ the other variables and of other samples alone, so that the test is exact.
 
 import numpy as np
 
+from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
 from hicorex.layer.loop import State, add_scores, block_coefficients, fit_layer
 
@@ -18,7 +19,7 @@ HALF_FIT_ITERATIONS = 6
 MOST_CELLS, FEWEST_ROWS = 2**23, 10_000
 
 
-def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
+def link_probabilities(data: Data, rule, engine: Engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
     rng = np.random.default_rng(seed.spawn(1)[0])
     most = max(FEWEST_ROWS, MOST_CELLS // data.n_columns)
@@ -40,7 +41,7 @@ def link_probabilities(data: Data, rule, engine, *, seed: np.random.SeedSequence
     return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
 
 
-def held_out_probabilities(state: State, data: Data, engine) -> list[np.ndarray]:
+def held_out_probabilities(state: State, data: Data, engine: Engine) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,).
 
     By samples that the state was not fitted to.

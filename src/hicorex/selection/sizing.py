@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.bounds.evaluation import View, explain, links_of, view
+from hicorex.engine import Engine
 from hicorex.information import mean_and_error
 from hicorex.layer.data import Data
 from hicorex.layer.loop import Run, State, fit_layer, harden
@@ -61,7 +62,7 @@ class Search:
         self,
         data: Data,
         rule: Any,
-        engine: Any,
+        engine: Engine,
         seed: np.random.SeedSequence,
         look_ahead: bool,
         progress: Callable,
