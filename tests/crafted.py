@@ -120,7 +120,8 @@ def used(raw, X, folder, report=True):
 
     import hicorex
     from hicorex import HicorexError
-    from hicorex.findings.results import description, summary
+    from hicorex.findings.description import description
+    from hicorex.findings.words import summary
     from hicorex.model_file import check_model
 
     try:
@@ -136,7 +137,7 @@ def used(raw, X, folder, report=True):
         model.surprise(X)
         assert isinstance(model.bounds(X), hicorex.Bounds)
         assert summary(model)
-        assert json.dumps(description(model))
+        assert json.dumps(description(model).to_dict())
         assert repr(model)
         clone(model)
         if report:

@@ -20,6 +20,7 @@ ORDER = [
     "printing",
     "compatibility",
     "exceptions",
+    "names",
     "information",
     "kernels",
     "marginals",

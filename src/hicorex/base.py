@@ -16,7 +16,6 @@ from hicorex.bounds.evidence import Evidence, Rung, gather
 from hicorex.compatibility import parameter_names
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
-from hicorex.findings.graph import names_of
 from hicorex.input.collection import is_collection
 from hicorex.input.intake import Intake, take_in
 from hicorex.input.reader import rows_of
@@ -24,6 +23,7 @@ from hicorex.input.sources import source_of
 from hicorex.layer.loop import run_pass, used_only
 from hicorex.layer.progress import Lines, Progress
 from hicorex.layer.structure import RULES
+from hicorex.names import names_of
 from hicorex.selection.folds import splits
 from hicorex.selection.permutation import Significance, compare_with_chance
 from hicorex.storage.archive import write_archive

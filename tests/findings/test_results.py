@@ -17,17 +17,10 @@ from numpy.testing import assert_array_equal
 from hicorex import Corex, HierarchicalCorex
 from hicorex.cli.folder import NAMES, write_results
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
+from hicorex.findings.description import bounds_dict, description
 from hicorex.findings.graph import graph_of
-from hicorex.findings.results import (
-    bounds_dict,
-    description,
-    factors_table,
-    labels_table,
-    samples_table,
-    structure_table,
-    summary,
-    write_csv,
-)
+from hicorex.findings.tables import factors_table, labels_table, samples_table, structure_table, write_csv
+from hicorex.findings.words import summary
 from hicorex.input.files import Decision
 from hicorex.input.spreadsheet import original_table
 
@@ -278,19 +271,19 @@ def test_what_is_not_a_number_is_none():
 
 def test_description_is_plain_and_tells_what_the_tables_tell(stack, hostile):
     for model in (stack, hostile[0]):
-        told = description(model)
+        told = description(model).to_dict()
         assert json.loads(json.dumps(told, allow_nan=False)) == told
         table = factors_table(model)
         for key in set(table.column_names) - {"top_variables"}:
             assert [row[key] for row in told["factors"]] == table[key].to_pylist()
         joined = ["; ".join(map(storable, row["top_variables"])) for row in told["factors"]]
         assert joined == table["top_variables"].to_pylist()
-    told = description(stack)
+    told = description(stack).to_dict()
     assert (told["n_samples"], told["n_variables"], told["layers"]) == (500, 60, [8, 2, 1])
     assert told["bounds"] == bounds_dict(stack.bounds_)
     assert told["unassigned"] == [f"x{i}" for i in np.flatnonzero(stack.layers_[0].clusters_ == -1)]
     assert told["stop_reason"] == "as many layers as asked for"
-    assert description(hostile[0])["stop_reason"] is None
+    assert description(hostile[0]).stop_reason is None
 
 
 def test_summary_tells_how_much_and_by_what(stack):
@@ -299,7 +292,7 @@ def test_summary_tells_how_much_and_by_what(stack):
     flat = " ".join(text.split())
     assert f"at least {stack.bounds_.lower:.4g} nats (standard error {stack.bounds_.lower_stderr:.2g})" in flat
     assert f"at most {stack.bounds_.upper:.4g} nats" in flat
-    for row in description(stack)["factors"]:
+    for row in description(stack).to_dict()["factors"]:
         if row["explains"]:
             kind = "variables" if row["layer"] == 1 else "factors"
             top = ", ".join(row["top_variables"][: min(5, row["n_variables"])])

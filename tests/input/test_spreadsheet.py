@@ -16,7 +16,7 @@ from hicorex.cli.folder import NAMES, write_folder
 from hicorex.cli.model import _write
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
-from hicorex.findings.results import Growing, factors_table, labels_table, samples_table, structure_table, write_csv
+from hicorex.findings.tables import TableWriter, factors_table, labels_table, samples_table, structure_table, write_csv
 from hicorex.input.files import Reading, read_table
 from hicorex.input.files.formats import read_raw
 from hicorex.input.files.reading import Decision, Table
@@ -168,7 +168,7 @@ def test_files_that_grow_are_guarded(results):
     labels = labels_table(model, table.frame, table.row_names, "=row")
     whole, grown = io.BytesIO(), io.BytesIO()
     write_csv(labels, whole)
-    with Growing(grown, parquet=False) as file:
+    with TableWriter(grown, parquet=False) as file:
         file.write(labels.slice(0, 20))
         file.write(labels.slice(20))
     assert grown.getvalue() == whole.getvalue()

@@ -22,7 +22,7 @@ from hicorex import HicorexError, HierarchicalCorex
 from hicorex.cli.display import LiveProgress, PrintableConsole, show_decisions
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
-from hicorex.findings.results import summary
+from hicorex.findings.words import summary
 from hicorex.input.files.reading import Decision
 from hicorex.printing import PrintableStream, json_text, printable, printable_streams
 from hicorex.report import named_samples, write_report
@@ -47,7 +47,8 @@ def crafted(tmp_path_factory):
     values = np.array(HOSTILE[:2], object)
     table = pd.DataFrame(values[X], columns=pd.Index(HOSTILE, dtype=object))
     table = table.set_axis(pd.Index([f"{HOSTILE[i % 8]} {i}" for i in range(60)], name=AWAY, dtype=object))
-    model = HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(table)
+    # Two factors on top, as where the search for a layer above them found no more than chance.
+    model = HierarchicalCorex((2,), n_init=1, random_state=0).fit(table).set_params(layers="auto")
     model.stop_reason_ = f"no more than chance {AWAY} {ESCAPES} {'y' * 3000}"
     none = dict.fromkeys(("upper", "upper_stderr", "upper_theorem", "entropy_lower", "entropy_upper"))
     model.bounds_ = replace(model.bounds_, no_upper=f"{IMAGE} {ESCAPES} $x^2$", **none)
@@ -213,9 +214,9 @@ def test_commands_on_a_crafted_model_leave_the_terminal_alone(clean, crafted, tm
 
 def test_whatever_a_command_prints_is_printable(clean, crafted, monkeypatch):
     """Also what nobody has thought of: text of another library, and where a fault arose."""
-    monkeypatch.setattr("hicorex.findings.results.summary", lambda model: ESCAPES)
+    monkeypatch.setattr("hicorex.findings.words.summary", lambda model: ESCAPES)
     clean("describe", crafted[0])
-    monkeypatch.setattr("hicorex.findings.results.summary", _fault)
+    monkeypatch.setattr("hicorex.findings.words.summary", _fault)
     clean("describe", crafted[0], code=1)
     clean("describe", crafted[0], "--debug", code=1)
 

@@ -20,7 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
-from hicorex.findings.results import description, summary
+from hicorex.findings.description import description
+from hicorex.findings.words import summary
 from hicorex.model_file import check_model
 from hicorex.storage.archive import from_bytes, read_archive, to_bytes, write_archive
 

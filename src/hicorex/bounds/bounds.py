@@ -8,6 +8,7 @@ import numpy as np
 
 from hicorex.bounds.evidence import Evidence, Facts, mean_and_spread
 from hicorex.compatibility import check_pandas_support
+from hicorex.names import factor_name, layer_name
 from hicorex.printing import printable
 
 # A factor that knows less than this, in nats, always has the same label.
@@ -149,7 +150,7 @@ def bounds_of(parts: Sequence[Evidence], cross_fitted: bool = False) -> Bounds:
         cost = shares @ [facts.information.sum() for facts in layers]
         left = None if None in inputs else float(shares @ np.array(inputs, float) - cost - added)
         objective = float(shares @ [facts.log_z.sum() for facts in layers])
-        rows.append(LayerBounds(f"layer{k + 1}", len(layers[0].log_z), objective, added, stderr, lower, left))
+        rows.append(LayerBounds(layer_name(k + 1), len(layers[0].log_z), objective, added, stderr, lower, left))
     best = 1 + int(np.argmax([row.lower for row in rows]))
     depths = [part.depth or best for part in parts]
     lower, lower_stderr = _mean_and_error(
@@ -214,7 +215,7 @@ def _upper_theorem(parts: Sequence[Evidence], rows: Sequence[LayerBounds]) -> fl
 
 def _factors(layers: Sequence[Facts]) -> tuple[FactorBounds, ...]:
     return tuple(
-        FactorBounds(f"layer{k}_factor{j}", *map(float, numbers))
+        FactorBounds(factor_name(k, j), *map(float, numbers))
         for k, facts in enumerate(layers, start=1)
         for j, numbers in enumerate(zip(facts.log_z, facts.unique, facts.unique_stderr, facts.information, strict=True))
     )

@@ -13,7 +13,8 @@ from hicorex.cli.folder import write_folder
 from hicorex.corex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
 from hicorex.findings.groups import Grouping, groupings_of
-from hicorex.findings.results import summary, write_csv
+from hicorex.findings.tables import write_csv
+from hicorex.findings.words import summary
 from hicorex.hierarchy import HierarchicalCorex
 from hicorex.input.files import Reading, Table, read_table
 from hicorex.printing import printable

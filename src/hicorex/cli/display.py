@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from hicorex.findings.results import shortened
+from hicorex.findings.text import shortened
 from hicorex.layer.progress import Progress
 from hicorex.printing import printable, printable_lines, printable_streams, terminal
 

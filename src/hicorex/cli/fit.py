@@ -81,8 +81,9 @@ def fit(
     """
     from hicorex.cli.folder import write_folder
     from hicorex.cli.large import keeping_within, open_data, sparing, workers
+    from hicorex.findings.description import description
     from hicorex.findings.groups import groupings_of
-    from hicorex.findings.results import description, summary
+    from hicorex.findings.words import summary
     from hicorex.input.files import Reading, in_words, read_table, stream_table
     from hicorex.storage.files import claimed_folder, real_path
     from hicorex.storage.outputs import check_folder
@@ -173,7 +174,7 @@ def fit(
     if checkpoint is None:
         path.unlink(missing_ok=True)
     if as_json:
-        print(json_text({"results": str(out)} | description(model)))
+        print(json_text({"results": str(out)} | description(model).to_dict()))
     elif not quiet:
         print(summary(model))
         print()

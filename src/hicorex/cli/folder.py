@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hicorex.findings.description import bounds_dict
 from hicorex.findings.graph import graph_of
-from hicorex.findings.results import (
-    Growing,
-    bounds_dict,
+from hicorex.findings.tables import (
+    TableWriter,
     columns_table,
     factors_table,
     labels_of_states,
@@ -139,7 +139,7 @@ def _write_large(
         labels, samples = (
             [
                 files.enter_context(
-                    Growing(files.enter_context(new_file(folder / f"{name}{ending}")), ending == ".parquet")
+                    TableWriter(files.enter_context(new_file(folder / f"{name}{ending}")), ending == ".parquet")
                 )
                 for ending in endings
             ]

@@ -45,7 +45,7 @@ def transform(
     $ hicorex transform wine-results wine.csv --out labels.csv
     """
     from hicorex.cli.folder import batches_of
-    from hicorex.findings.results import labels_of_states, labels_table
+    from hicorex.findings.tables import labels_of_states, labels_table
     from hicorex.input.files import Brought
 
     out = options.output_name(out)
@@ -93,7 +93,8 @@ def score(
     $ hicorex score wine-results wine.csv --out samples.csv
     """
     from hicorex.cli.folder import batches_of
-    from hicorex.findings.results import bounds_dict, samples_of_log_z, samples_table
+    from hicorex.findings.description import bounds_dict
+    from hicorex.findings.tables import samples_of_log_z, samples_table
     from hicorex.input.files import Brought
 
     out = out and options.output_name(out)
@@ -141,9 +142,9 @@ def report(
     $ hicorex report wine-results wine.csv --out wine.html
     """
     from hicorex.cli.folder import spread_samples
-    from hicorex.findings.graph import names_of
     from hicorex.findings.groups import groupings_of
     from hicorex.input.files import Brought
+    from hicorex.names import names_of
     from hicorex.report import named_samples, write_report
 
     if out.suffix.lower() not in (".html", ".htm"):
@@ -185,10 +186,11 @@ def describe(model: options.Model, as_json: options.Json = False, debug: options
 
     $ hicorex describe wine-results
     """
-    from hicorex.findings.results import description, summary
+    from hicorex.findings.description import description
+    from hicorex.findings.words import summary
 
     fitted = _load(model)
-    print(json_text(description(fitted)) if as_json else summary(fitted))
+    print(json_text(description(fitted).to_dict()) if as_json else summary(fitted))
 
 
 @contextmanager
@@ -259,7 +261,7 @@ def _checked(out: str, kind: str, overwrite: bool, inputs: dict[str, Any]) -> Ca
 
 def _write(tables: Iterable[Any], out: str, allow: Callable[[], None]) -> None:
     """A table in pieces as CSV or Parquet, to a file or standard output; a terminal gets what it can show."""
-    from hicorex.findings.results import Growing
+    from hicorex.findings.tables import TableWriter
     from hicorex.storage.files import naming, whole_file
 
     if out == "-" and sys.stdout is None:
@@ -267,7 +269,7 @@ def _write(tables: Iterable[Any], out: str, allow: Callable[[], None]) -> None:
     with (
         naming("Standard output") if out == "-" else nullcontext(),
         nullcontext(_standard_output()) if out == "-" else whole_file(out, allow) as file,
-        Growing(file, out.endswith(".parquet")) as written,
+        TableWriter(file, out.endswith(".parquet")) as written,
     ):
         for table in tables:
             written.write(table)

@@ -7,6 +7,8 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from hicorex.names import names_of
+
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
     from hicorex.corex import Corex
@@ -52,7 +54,7 @@ class Edge(NamedTuple):
     """A variable, or a factor of the layer below, that belongs to a factor.
 
     below, factor : the ids of the two nodes
-    alpha : the share in which it belongs to the factor
+    alpha : how far it belongs to the factor, from 0 to 1
     mutual_information : what the factor knows of it, in nats
     weight : the product of the two
     """
@@ -88,7 +90,7 @@ class Graph(NamedTuple):
         return below, above, np.array([edge.weight for edge in self.edges])
 
     def strongest(self, most: int) -> "Graph":
-        """The linked nodes with at most so many links, the strongest."""
+        """At most this many links, the strongest, and the nodes that they join."""
         edges = self.edges
         if len(edges) > most:
             chosen = np.argsort([-edge.weight for edge in edges], kind="stable")[:most]
@@ -100,7 +102,7 @@ class Graph(NamedTuple):
 
         Edges point from a factor to what it explains: layouts of trees put sources on top, and with them the
         highest layer. Nodes have label, kind, layer and information, edges weight, alpha and
-        mutual_information; Gephi takes ``label`` and ``weight`` for its own. Characters that XML cannot hold
+        mutual_information; Gephi takes ``label`` and ``weight`` as names and widths. Characters that XML cannot hold
         are replaced by U+FFFD.
         """
         nodes = (
@@ -118,7 +120,7 @@ class Graph(NamedTuple):
 
 
 def graph_of(model: "LayeredEstimator") -> Graph:
-    """The structure that a fitted model has found.
+    """The structure of a fitted model.
 
     Every variable and factor is a node; an edge stands for each alpha above zero, so that a factor which
     explains nothing has none.
@@ -130,13 +132,6 @@ def graph_of(model: "LayeredEstimator") -> Graph:
     ]
     edges = [_edges(layer, *ends) for layer, ends in zip(model._stack, pairwise(levels), strict=True)]
     return Graph(tuple(chain(*levels)), tuple(chain(*edges)))
-
-
-def names_of(model: "LayeredEstimator") -> list[list[str]]:
-    """The names of the variables, and of the factors of each layer."""
-    stack = model._stack
-    variables = model._variable_names(len(stack[0].alpha_))
-    return [variables, *([f"layer{k}_factor{j}" for j in range(own.n_factors_)] for k, own in enumerate(stack, 1))]
 
 
 def ranked_links(layer: "Corex") -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +155,8 @@ def _information(model: "LayeredEstimator") -> list[list[float]]:
 
 def _edges(layer: "Corex", below: list[Node], factors: list[Node]) -> list[Edge]:
     i, j = ranked_links(layer)
-    columns = (own[i, j].tolist() for own in (layer.alpha_, layer.mutual_information_, weights_of(layer)))
+    tables = (layer.alpha_, layer.mutual_information_, weights_of(layer))
+    columns = (table[i, j].tolist() for table in tables)
     ends = ([below[one].id for one in i.tolist()], [factors[one].id for one in j.tolist()])
     return [Edge(*row) for row in zip(*ends, *columns, strict=True)]
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
 from hicorex.findings.graph import weights_of
-from hicorex.findings.results import shortened
+from hicorex.findings.text import shortened
 from hicorex.printing import printable
 
 if TYPE_CHECKING:

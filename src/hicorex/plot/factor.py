@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hicorex.exceptions import HicorexError
-from hicorex.findings.graph import names_of, ranked_links
-from hicorex.findings.results import short
+from hicorex.findings.graph import ranked_links
+from hicorex.findings.words import short
 from hicorex.input.encoder import Encoder
 from hicorex.input.reader import Reader
+from hicorex.names import names_of
 from hicorex.plot.canvas import (
     LEAST_SIZE,
     SMALL_SIZE,

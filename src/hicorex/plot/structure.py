@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hicorex.findings.graph import names_of
+from hicorex.names import names_of
 from hicorex.plot.canvas import (
     AMOUNTS,
     LEAST_SIZE,

@@ -7,11 +7,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hicorex.compatibility import safe_indexing
-from hicorex.findings.graph import graph_of, names_of, weights_of
+from hicorex.findings.graph import graph_of, weights_of
 from hicorex.findings.groups import Grouping
 from hicorex.findings.layout import arrange
-from hicorex.findings.results import factor_names, short, shortened
+from hicorex.findings.text import shortened
+from hicorex.findings.words import short
 from hicorex.input.reader import Reader, rows_of
+from hicorex.names import factor_names, names_of
 from hicorex.plot.canvas import label_of, thinned
 from hicorex.plot.factor import value_names
 from hicorex.plot.pointwise import Index, index_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import hicorex
+from hicorex.findings.description import FactorDescription, description
 from hicorex.findings.groups import Grouping
-from hicorex.findings.results import description
 from hicorex.plot.canvas import PALETTE
 from hicorex.report import sections
 from hicorex.report.contents import Samples, details_of, map_of, shown
@@ -47,9 +47,7 @@ def page_of(
     script = resource("page.js")
     data = {
         "map": drawn.payload,
-        "factors": {
-            drawn.factors[row["factor"]]: _facts(row) for row in told["factors"] if row["factor"] in drawn.factors
-        },
+        "factors": {drawn.factors[row.factor]: _facts(row) for row in told.factors if row.factor in drawn.factors},
         "details": details_of(model, samples, drawn),
     }
     return filled(
@@ -76,6 +74,6 @@ def _style() -> Markup:
     return filled(resource("page.css"), light=css_colours(PALETTE), dark=f"{DARK} {css_colours(DARK_PALETTE)}")
 
 
-def _facts(row: dict[str, Any]) -> dict[str, Any]:
+def _facts(row: FactorDescription) -> dict[str, Any]:
     """What the panel says of a factor."""
-    return {key: row[key] for key in ("layer", "states", "explains", "contribution", "contribution_stderr")}
+    return {key: getattr(row, key) for key in ("layer", "states", "explains", "contribution", "contribution_stderr")}

@@ -8,7 +8,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import hicorex
-from hicorex.findings.results import count, explains, heading, how_much, leading, no_more, short, shortened
+from hicorex.findings.description import Description, FactorDescription
+from hicorex.findings.text import shortened
+from hicorex.findings.words import count, heading, how_much, members_of, no_further_layer, short
 from hicorex.plot import bounds as draw_bounds
 from hicorex.plot import convergence as draw_convergence
 from hicorex.plot.bounds import layer_parts
@@ -65,29 +67,30 @@ def _table(heads: Markup, rows: Sequence[Markup], tall: bool = False, **attribut
     return element("div", table, class_="tall scroll" if tall else "scroll")
 
 
-def summary(told: dict[str, Any], nodes: dict[str, int]) -> Markup:
+def summary(told: Description, nodes: dict[str, int]) -> Markup:
     """What was found in words, with the factors that explain most."""
-    pieces = [element("p", text) for text in (heading(told), how_much(told), no_more(told)) if text]
-    first = [row for row in told["factors"] if row["layer"] == 1 and row["explains"]]
-    if first and explains(told):
+    pieces = [element("p", heading(told)), element("p", how_much(told))]
+    if told.chance_above:
+        pieces.append(element("p", no_further_layer(told)))
+    first = [row for row in told.of_layer(1) if row.explains]
+    if first and told.explains:
         items = []
         for row in first[:NAMED]:
-            members = count(row["n_variables"], "variable") if row["n_variables"] else "no significant link"
-            words = f" explains {short(row['explains'])} nats ({members}): {_leading(row)}"
-            items.append(element("li", _factor(row["factor"], nodes), words))
+            words = f" explains {short(row.explains)} nats ({members_of(row)}): {_leading(row)}"
+            items.append(element("li", _factor(row.factor, nodes), words))
         pieces += [element("p", "The factors that explain most:"), element("ul", *items)]
-    loose = told["unassigned"]
+    loose = told.unassigned
     if loose:
         names = ", ".join(shown(name) for name in loose[:LEADING]) + (", \u2026" if len(loose) > LEADING else "")
         pieces.append(element("p", f"{count(len(loose), 'variable')} without a significant link: {names}"))
     return joined([*pieces, element("details", element("summary", "What the words mean"), _pairs(WORDS))])
 
 
-def _leading(row: dict[str, Any]) -> str:
-    return ", ".join(shown(name) for name in leading(row, LEADING))
+def _leading(row: FactorDescription) -> str:
+    return ", ".join(shown(name) for name in row.leading(LEADING))
 
 
-def map_note(drawn: Map, told: dict[str, Any]) -> str:
+def map_note(drawn: Map, told: Description) -> str:
     """How to read the map, and what is not on it."""
     text = (
         "Variables are on the outside, each factor next to those that belong to it most. The width of a link is "
@@ -96,7 +99,7 @@ def map_note(drawn: Map, told: dict[str, Any]) -> str:
         "the buttons, or the wheel after a click or with Ctrl, to zoom."
     )
     left_out = drawn.n_links - len(drawn.payload["below"])
-    missing = told["n_variables"] - len(drawn.variables)
+    missing = told.n_variables - len(drawn.variables)
     if left_out:
         text += f" Of {count(drawn.n_links, 'link')}, the {len(drawn.payload['below']):,} strongest are shown."
     if missing:
@@ -104,17 +107,17 @@ def map_note(drawn: Map, told: dict[str, Any]) -> str:
     return text
 
 
-def factors(told: dict[str, Any], nodes: dict[str, int]) -> Markup:
+def factors(told: Description, nodes: dict[str, int]) -> Markup:
     """The table of factors."""
     rows = []
-    for row in told["factors"][:MOST_ROWS]:
-        cells = [element("td", _factor(row["factor"], nodes))]
-        cells += [element("td", row[key], class_="number") for key in ("layer", "states")]
-        cells += [_number(row[key]) for key in ("explains", "contribution", "contribution_stderr")]
-        cells += [element("td", row["n_variables"], class_="number"), element("td", _leading(row))]
+    for row in told.factors[:MOST_ROWS]:
+        cells = [element("td", _factor(row.factor, nodes))]
+        cells += [element("td", number, class_="number") for number in (row.layer, row.states)]
+        cells += [_number(number) for number in (row.explains, row.contribution, row.contribution_stderr)]
+        cells += [element("td", row.n_variables, class_="number"), element("td", _leading(row))]
         rows.append(element("tr", *cells))
     head = _sortable("factor", "layer", "states", "explains", "lost without it", "std. error", "variables")
-    n = len(told["factors"])
+    n = len(told.factors)
     more = f" The {MOST_ROWS:,} first of {n:,} factors are listed." if n > MOST_ROWS else ""
     note = (
         "In nats: what a factor explains, and what the lower bound would lose without it, which is less where others "
@@ -131,19 +134,19 @@ def factors(told: dict[str, Any], nodes: dict[str, int]) -> Markup:
     )
 
 
-def explained(model: "LayeredEstimator", told: dict[str, Any]) -> Markup:
+def explained(model: "LayeredEstimator", told: Description) -> Markup:
     """The bounds as a picture and by layer."""
     picture = inline_svg(lambda ax: draw_bounds(model, ax=ax), "Bounds on the total correlation", 8, 2.4)
-    bounds = told["bounds"]
+    bounds = told.bounds
     heads = ("layer", "factors", "lower bound up to here", "adds")
     rows = []
-    for row, added in zip_longest(bounds["layers"], layer_parts(model.bounds_)):
+    for row, added in zip_longest(bounds.layers, layer_parts(bounds)):
         adds = element("td", "does not count", class_="number") if added is None else _number(added)
-        size = element("td", row["n_factors"], class_="number")
-        rows.append(element("tr", element("td", shown(row["name"])), size, _number(row["lower"]), adds))
+        size = element("td", row.n_factors, class_="number")
+        rows.append(element("tr", element("td", shown(row.name)), size, _number(row.lower), adds))
     entropy = ""
-    if bounds["entropy_lower"] is not None:
-        lower, upper = short(bounds["entropy_lower"]), short(bounds["entropy_upper"])
+    if bounds.entropy_lower is not None:
+        lower, upper = short(bounds.entropy_lower), short(bounds.entropy_upper)
         entropy = element("p", f"The entropy of the table is between {lower} and {upper} nats.")
     head = joined(element("th", name, scope="col", class_="number" if i else None) for i, name in enumerate(heads))
     words = (
@@ -154,7 +157,7 @@ def explained(model: "LayeredEstimator", told: dict[str, Any]) -> Markup:
     return joined([element("p", words), _figure(picture), entropy, _table(head, rows)])
 
 
-def samples(model: "LayeredEstimator", told: dict[str, Any], samples: Samples | None, nodes: dict[str, int]) -> Markup:
+def samples(model: "LayeredEstimator", told: Description, samples: Samples | None, nodes: dict[str, int]) -> Markup:
     """Point-wise total correlation, the surprising samples and why, and the sorted table as a picture."""
     if samples is None:
         return _note("The report was made without samples: give them to see which are surprising.")
@@ -175,7 +178,7 @@ def samples(model: "LayeredEstimator", told: dict[str, Any], samples: Samples | 
     spread = f", evenly spread over {samples.n_all:,}" if samples.n_all > len(total) else ""
     before, after = sorted_image(model, samples.X, samples.states, MOST_CELLS)
     words = (
-        f"{count(len(total), 'sample')}{spread}; the model was fitted to {count(told['n_samples'], 'sample')}. "
+        f"{count(len(total), 'sample')}{spread}; the model was fitted to {count(told.n_samples, 'sample')}. "
         "How much of each sample the factors explain is its point-wise total correlation. Far below what is usual, a "
         "sample breaks the dependence that the model has learned; far above, it follows it unusually strongly."
     )
@@ -219,22 +222,21 @@ def _draw_layer(model: "LayeredEstimator", layer: int, ax: Any) -> None:
     draw_convergence(model, layer=layer, ax=ax)
 
 
-def made(model: "LayeredEstimator", told: dict[str, Any], decisions: Sequence[Any]) -> Markup:
+def made(model: "LayeredEstimator", told: Description, decisions: Sequence[Any]) -> Markup:
     """Parameters, versions, and what was made of the columns of the file."""
     parameters = {name: value for name, value in model.get_params().items() if name != "marginals"}
     kinds = model._stack[0]._schema.kinds
     parameters["marginals"] = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in sorted(set(kinds)))
-    stop = f"There is no further layer: {told['stop_reason']}. " if told["stop_reason"] else ""
     seed = "" if model.random_state is not None else " Without a random_state, each fit begins elsewhere."
     versions = {"hicorex": hicorex.__version__, "Python": platform.python_version()}
     versions |= {name: version(name) for name in PACKAGES}
     words = (
-        f"{stop}The same table, parameters, random_state and versions give the same model, whatever the number of "
-        f"threads.{seed}"
+        f"{no_further_layer(told)} The same table, parameters, random_state and versions give the same model, whatever "
+        f"the number of threads.{seed}"
     )
     return joined(
         [
-            element("p", words),
+            element("p", words.strip()),
             element("h3", f"Parameters of {type(model).__name__}"),
             _pairs({name: shown(value) for name, value in parameters.items()}),
             element("h3", "Versions"),

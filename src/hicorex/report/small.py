@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from hicorex.findings.description import description
 from hicorex.findings.graph import graph_of
-from hicorex.findings.results import FEW, count, description, heading, how_much, short
+from hicorex.findings.words import FEW, count, heading, how_much, short
 from hicorex.plot import graph as draw_graph
 from hicorex.plot.canvas import PALETTE
 from hicorex.report.contents import shown
@@ -24,19 +25,19 @@ def small_report(model: "LayeredEstimator") -> Markup:
     edges = graph_of(model).strongest(MOST_LINKS).edges
     if edges:
         least = min(edge.weight for edge in edges)
-        named = told["n_variables"] <= MOST_NAMED
+        named = told.n_variables <= MOST_NAMED
         picture = inline_svg(
             lambda ax: draw_graph(model, threshold=least, labels=named, ax=ax), "The hierarchy of factors", 5, 5
         )
         pieces.append(element("div", picture, style="max-width: 30em"))
-    used = [row for row in told["factors"] if row["explains"]]
+    used = [row for row in told.factors if row.explains]
     rows = [
         element(
             "tr",
-            element("td", row["factor"], style="text-align: left"),
-            element("td", short(row["explains"])),
-            element("td", row["n_variables"]),
-            element("td", ", ".join(shown(name) for name in row["top_variables"][:FEW]), style="text-align: left"),
+            element("td", row.factor, style="text-align: left"),
+            element("td", short(row.explains)),
+            element("td", row.n_variables),
+            element("td", ", ".join(shown(name) for name in row.top_variables[:FEW]), style="text-align: left"),
         )
         for row in used[:MOST_FACTORS]
     ]

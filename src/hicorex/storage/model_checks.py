@@ -14,6 +14,7 @@ from hicorex.input.survey import MOST_CATEGORIES
 from hicorex.layer.stream import Stream
 from hicorex.layer.structure import most_links
 from hicorex.marginals.base import Block, Joint, Questions
+from hicorex.names import layer_factor_names, layer_name
 from hicorex.selection.sizing import Sizing, Tried
 from hicorex.storage.layer_checks import check_parameters, check_state, check_sums
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
@@ -204,13 +205,13 @@ def _check_bounds(bounds: Any, sizes: list[int]) -> None:
         agree(all(getattr(bounds, name) is None for name in (*upper, "upper_theorem")), "upper bounds", "no_upper")
     else:
         _check_numbers(bounds, upper if bounds.upper_theorem is None else (*upper, "upper_theorem"))
-    names = [f"layer{k}" for k in range(1, len(sizes) + 1)]
+    names = [layer_name(k) for k in range(1, len(sizes) + 1)]
     agree([own.name for own in _all(LayerBounds, bounds.layers)] == names, "the layers of bounds_", "the model")
     agree([own.n_factors for own in bounds.layers] == sizes, "the sizes in bounds_", "the model")
     for own in bounds.layers:
         left = () if own.conditional_entropy is None else ("conditional_entropy",)
         _check_numbers(own, ("objective", "contribution", "contribution_stderr", "lower", *left))
-    names = [f"{layer}_factor{j}" for layer, size in zip(names, sizes, strict=True) for j in range(size)]
+    names = [name for k, size in enumerate(sizes, start=1) for name in layer_factor_names(k, size)]
     agree([own.name for own in _all(FactorBounds, bounds.factors)] == names, "the factors of bounds_", "the model")
     for own in bounds.factors:
         _check_numbers(own, FactorBounds._fields[1:])

@@ -1,0 +1,154 @@
+"""What there is to tell of a fitted model, as data."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hicorex.findings.graph import ranked_links
+from hicorex.names import names_of
+
+if TYPE_CHECKING:
+    from hicorex.base import LayeredEstimator
+    from hicorex.bounds.bounds import Bounds
+
+# The number of variables that introduce a factor.
+TOP = 10
+
+
+class FactorDescription(NamedTuple):
+    """What there is to tell of a factor.
+
+    factor : its name, layer1_factor0, ...
+    layer : 1, 2, ...
+    states : their number
+    explains : E[log Z_j], in nats
+    contribution, contribution_stderr, information : as in ``FactorBounds``, in nats
+    n_variables : the number of variables, or factors of the layer below, that belong to it most
+    top_variables : the first of those that are linked to it: by falling weight, members first
+    """
+
+    factor: str
+    layer: int
+    states: int
+    explains: float | None
+    contribution: float | None
+    contribution_stderr: float | None
+    information: float | None
+    n_variables: int
+    top_variables: list[str]
+
+    def leading(self, most: int) -> list[str]:
+        """The first variables that belong to the factor most; if there are none, those that are linked to it."""
+        return self.top_variables[: min(most, self.n_variables or most)]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What there is to tell of a model.
+
+    n_samples, n_variables : of the table of the fit
+    layers : the number of factors of each layer
+    stop_reason : why there is no further layer; None for a model of one layer
+    chance_above : whether a further layer would explain no more than chance
+    bounds : on the samples of the fit
+    factors : of all layers, from the bottom up
+    unassigned : the variables without a significant link
+    """
+
+    n_samples: int
+    n_variables: int
+    layers: list[int]
+    stop_reason: str | None
+    chance_above: bool
+    bounds: "Bounds"
+    factors: list[FactorDescription]
+    unassigned: list[str]
+
+    @property
+    def explains(self) -> bool:
+        """Whether anything is explained."""
+        return self.bounds.lower > 0 and any(row.explains for row in self.factors)
+
+    def of_layer(self, layer: int) -> list[FactorDescription]:
+        """The factors of a layer, 1, 2, ..."""
+        return [row for row in self.factors if row.layer == layer]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain numbers, text and lists, which JSON can hold."""
+        return {
+            "n_samples": self.n_samples,
+            "n_variables": self.n_variables,
+            "layers": self.layers,
+            "stop_reason": self.stop_reason,
+            "bounds": bounds_dict(self.bounds),
+            "factors": [row._asdict() for row in self.factors],
+            "unassigned": self.unassigned,
+        }
+
+
+def description(model: "LayeredEstimator") -> Description:
+    """What there is to tell of a fitted model."""
+    first = model._stack[0]
+    variables = names_of(model)[0]
+    return Description(
+        n_samples=_plain(model.bounds_.n_samples),
+        n_variables=len(variables),
+        layers=[int(layer.n_factors_) for layer in model._stack],
+        stop_reason=getattr(model, "stop_reason_", None),
+        chance_above=_chance_above(model),
+        bounds=model.bounds_,
+        factors=list(factors_of(model)),
+        unassigned=[variables[i] for i in np.flatnonzero(first.clusters_ == -1)],
+    )
+
+
+def factors_of(model: "LayeredEstimator") -> Iterator[FactorDescription]:
+    """What there is to tell of each factor, from the bottom up."""
+    names = names_of(model)
+    bounds = iter(model.bounds_.factors)
+    for k, layer in enumerate(model._stack, start=1):
+        below, factor = ranked_links(layer)
+        order = np.lexsort((layer.clusters_[below] != factor, factor))  # members first
+        below, factor = below[order], factor[order]
+        first = np.searchsorted(factor, np.arange(layer.n_factors_ + 1))
+        sizes = np.bincount(layer.clusters_ + 1, minlength=layer.n_factors_ + 1)[1:]
+        for j, name in enumerate(names[k]):
+            bound = next(bounds)
+            yield FactorDescription(
+                name,
+                k,
+                layer.n_states_,
+                _plain(layer.tcs_[j]),
+                _plain(bound.contribution),
+                _plain(bound.contribution_stderr),
+                _plain(bound.information),
+                int(sizes[j]),
+                [names[k - 1][i] for i in below[first[j] : first[j + 1]][:TOP]],
+            )
+
+
+def bounds_dict(bounds: "Bounds") -> dict[str, Any]:
+    """Bounds as plain numbers, text and lists, in nats; None for what is not a number."""
+    plain = {name: _plain(value) for name, value in vars(bounds).items() if name not in ("layers", "factors")}
+    for name, rows in (("layers", bounds.layers), ("factors", bounds.factors)):
+        plain[name] = [{key: _plain(value) for key, value in row._asdict().items()} for row in rows]
+    return {"unit": "nats"} | plain
+
+
+def _chance_above(model: "LayeredEstimator") -> bool:
+    """Whether the search for layers ended because the next one explains no more than chance."""
+    if not isinstance(getattr(model, "layers", None), str):  # one layer, or as many as asked for
+        return False
+    top = model._stack[-1]
+    sizing = getattr(top, "sizing_", None)
+    return top.n_factors_ > 1 or (sizing is not None and not sizing.chosen.explains)
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

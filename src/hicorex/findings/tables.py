@@ -1,0 +1,171 @@
+"""What a fit has learned as tables, and as files of these."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from hicorex.findings.description import FactorDescription, factors_of
+from hicorex.findings.graph import ranked_links, weights_of
+from hicorex.input.spreadsheet import guarded_table
+from hicorex.names import factor_names, names_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hicorex.base import LayeredEstimator
+    from hicorex.input.files import Decision
+
+# Half of a character, which no file can hold.
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def columns_table(decisions: Sequence["Decision"]) -> "pa.Table":
+    """What was made of each column of the file, and why."""
+    import pyarrow as pa
+
+    columns = {
+        "column": _text(decision.name for decision in decisions),
+        "kind": [decision.kind for decision in decisions],
+        "missing": [decision.missing for decision in decisions],
+        "why": _text(decision.why for decision in decisions),
+    }
+    return pa.table(columns)
+
+
+def labels_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str) -> "pa.Table":
+    """The most likely state of every factor for each sample."""
+    return labels_of_states(model, np.asarray(model.transform(X)), row_names, row_title)
+
+
+def labels_of_states(model: "LayeredEstimator", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+    """As labels_table, for samples whose states are known."""
+    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(factor_names(model))}
+    return _by_row(columns, row_names, row_title)
+
+
+def samples_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str) -> "pa.Table":
+    """How much of each sample is explained, how unusual that is, and the factor that says so most."""
+    return samples_of_log_z(model, model.log_z(X), row_names, row_title)
+
+
+def samples_of_log_z(model: "LayeredEstimator", log_z: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+    """As samples_table, for samples whose log Z is known."""
+    import pyarrow as pa
+
+    total = log_z.sum(axis=1)
+    factor = np.zeros(len(log_z), int)
+    deviation = np.zeros(len(log_z))
+    for j in range(log_z.shape[1]):  # by column, since a second table of this size may not fit
+        surprise = model._surprise_of_factors(log_z[:, j], j)
+        larger = np.abs(surprise) > np.abs(deviation)
+        factor[larger] = j
+        deviation[larger] = surprise[larger]
+    columns = {
+        "total_correlation": total,
+        "surprise": model._surprise_of_samples(total),
+        "most_surprised_factor": _text(factor_names(model)).take(pa.array(factor, mask=deviation == 0)),
+        "factor_surprise": deviation,
+    }
+    return _by_row(columns, row_names, row_title)
+
+
+def factors_table(model: "LayeredEstimator") -> "pa.Table":
+    """What each factor explains, and the variables that it is made of first of all."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = dict(zip(FactorDescription._fields, zip(*factors_of(model), strict=True), strict=True))
+    columns["top_variables"] = _text("; ".join(names) for names in columns["top_variables"])
+    return pa.table(columns)
+
+
+def structure_table(model: "LayeredEstimator") -> "pa.Table":
+    """Every link: which variable, or factor of the layer below, belongs to which factor, and how far."""
+    import pyarrow as pa
+
+    names = [_text(level) for level in names_of(model)]
+    parts = []
+    for k, layer in enumerate(model._stack, start=1):
+        below, factor = ranked_links(layer)
+        columns = {
+            "variable": names[k - 1].take(pa.array(below)),
+            "factor": names[k].take(pa.array(factor)),
+            "layer": np.full(below.size, k),
+            "alpha": layer.alpha_[below, factor],
+            "mutual_information": layer.mutual_information_[below, factor],
+            "weight": weights_of(layer)[below, factor],
+            "cluster": layer.clusters_[below] == factor,
+        }
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts)
+
+
+def write_csv(table: "pa.Table", file: BinaryIO) -> None:
+    """Write a table as CSV in UTF-8, its numbers in as many digits as it takes to read them back exactly.
+
+    Text that a spreadsheet would run is guarded by an apostrophe.
+    """
+    from pyarrow import csv
+
+    csv.write_csv(guarded_table(table), file)
+
+
+class TableWriter:
+    """Writes a table to a file, as CSV or Parquet, some rows at a time."""
+
+    def __init__(self, file: Any, parquet: bool):
+        self._file, self._parquet = file, parquet
+        self._writer: Any = None
+
+    def write(self, table: "pa.Table") -> None:
+        """Add rows, of the same columns every time."""
+        from pyarrow import csv, parquet
+
+        if not self._parquet:
+            table = guarded_table(table)
+        if self._writer is None:
+            make = parquet.ParquetWriter if self._parquet else csv.CSVWriter
+            self._writer = make(self._file, table.schema)
+        self._writer.write_table(table)
+
+    def __enter__(self) -> "TableWriter":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._writer is None:
+            return
+        try:
+            self._writer.close()
+        except Exception:
+            if error[0] is None:  # otherwise the first error matters
+                raise
+
+
+def _by_row(columns: dict[str, Any], row_names: Any, row_title: str) -> "pa.Table":
+    """A table of one row a sample, whose first column holds the names of the samples."""
+    import pyarrow as pa
+
+    title = SURROGATE.sub("\ufffd", row_title)
+    while title in columns:
+        title += "_"
+    return pa.table({title: _row_names(row_names)} | columns)
+
+
+def _row_names(row_names: Any) -> Any:
+    """A column of the names of the samples, as text where they are of several types."""
+    import pyarrow as pa
+
+    if isinstance(row_names, pa.Array | pa.ChunkedArray):
+        return row_names
+    try:
+        return pa.array(row_names)
+    except (TypeError, ValueError):
+        return _text(map(str, row_names))
+
+
+def _text(names: Iterable[str]) -> "pa.Array":
+    """A column of text; halves of surrogate pairs, which no file can hold, as U+FFFD."""
+    import pyarrow as pa
+
+    return pa.array([SURROGATE.sub("\ufffd", name) for name in names], pa.string())

@@ -1,0 +1,47 @@
+"""Text for a terminal: lines that are filled, and names that are shortened."""
+
+import unicodedata
+from collections.abc import Iterable
+from itertools import accumulate
+
+from hicorex.printing import printable
+
+# The most columns of a line, and of a name in it.
+WIDTH, NAME_WIDTH = 100, 32
+
+
+def fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
+    """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
+    pieces = [shortened(printable(word), WIDTH // 2) for word in text.split()]
+    shown = [shortened(printable(name), NAME_WIDTH) for name in names]
+    pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
+    lines = [indent + pieces[0]]
+    for piece in pieces[1:]:
+        longer = f"{lines[-1]} {piece}"
+        if _columns(longer) <= WIDTH:
+            lines[-1] = longer
+        else:
+            lines.append(f"{indent}  {piece}" if indent else piece)
+    return lines
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most this many columns, with an ellipsis in the middle if it has more.
+
+    >>> shortened("a long name", 7)
+    'a l…ame'
+    """
+    if _columns(text) <= most:
+        return text
+    end = (most - 1) // 2
+    return f"{_start(text, most - 1 - end)}\u2026{_start(text[::-1], end)[::-1]}"
+
+
+def _start(text: str, most: int) -> str:
+    """The longest start of a text that has at most this many columns."""
+    return text[: sum(width <= most for width in accumulate(map(_columns, text)))]
+
+
+def _columns(text: str) -> int:
+    """The width of a text in a terminal, where some characters take two columns."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

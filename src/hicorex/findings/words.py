@@ -1,0 +1,116 @@
+"""What there is to tell of a model in words: the one place where numbers and reasons become sentences."""
+
+import math
+from typing import TYPE_CHECKING
+
+from hicorex.findings.description import Description, FactorDescription, description
+from hicorex.findings.text import fill
+
+if TYPE_CHECKING:
+    from hicorex.base import LayeredEstimator
+
+# The number of variables that introduce a factor, and of factors of a layer that the summary lists.
+FEW, MOST_FACTORS = 5, 10
+# What is smaller is a rounding error.
+ROUNDING = 1e-9
+
+NOTHING = (
+    "Nothing is explained: what the factors tell of how the variables depend on each other is no more than they cost. "
+    "The variables may be independent. Otherwise: does a value such as -999 stand for a missing one? Are there sums or "
+    "notes among the rows? Do numbers have heavy tails, for which there is the kind rank?"
+)
+
+
+def summary(model: "LayeredEstimator") -> str:
+    """A dozen lines in plain words: how much is explained, and by what."""
+    told = description(model)
+    lines = fill(heading(told)) + fill(how_much(told))
+    if told.explains:
+        for layer in range(1, len(told.layers) + 1):
+            lines += ["", *_about_layer(layer, told.of_layer(layer))]
+        if told.unassigned:
+            lines += ["", *_about_unassigned(told.unassigned)]
+    if told.chance_above:
+        lines += ["", *fill(no_further_layer(told))]
+    return "\n".join(lines)
+
+
+def heading(told: Description) -> str:
+    """How large the table and the model are."""
+    sizes = told.layers
+    shape = f"{count(sum(sizes), 'factor')} in {count(len(sizes), 'layer')}"
+    if len(sizes) > 1:
+        shape += f" ({', '.join(map(str, sizes))})"
+    return f"{count(told.n_samples, 'sample')}, {count(told.n_variables, 'variable')}; {shape}."
+
+
+def how_much(told: Description) -> str:
+    """How much is explained, and how sure that is; or that it is nothing."""
+    if not told.explains:
+        return NOTHING
+    bounds, n_layers = told.bounds, len(told.layers)
+    text = (
+        f"The factors explain at least {short(bounds.lower)} nats (standard error {short(bounds.lower_stderr, 2)}) of "
+        "the total correlation, the dependence among the variables. "
+        "This is measured on the samples of the fit, and too high where these are few."
+    )
+    if bounds.depth < n_layers:
+        text += f" It counts {bounds.depth} of the {n_layers} layers, since the others add nothing."
+    if bounds.upper is None:
+        text += f" There is no upper bound: {bounds.no_upper}."
+    else:
+        text += f" The total correlation is at most {short(bounds.upper)} nats."
+    if len(told.unassigned) == told.n_variables:
+        text += " No link of a variable to a factor is significant: all of it may be chance."
+    return text
+
+
+def no_further_layer(told: Description) -> str:
+    """Why there is no further layer; nothing for a model that has but one."""
+    return f"There is no further layer: {told.stop_reason}." if told.stop_reason else ""
+
+
+def members_of(row: FactorDescription) -> str:
+    """How many variables or factors belong to a factor."""
+    noun = "variable" if row.layer == 1 else "factor"
+    return count(row.n_variables, noun) if row.n_variables else "no significant link"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "sample"), count(2000, "sample")
+    ('1 sample', '2,000 samples')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def short(x: float | None, digits: int = 4) -> str:
+    """A number as a person would say it, rounding errors as 0.
+
+    >>> short(0.123456), short(1234.5), short(1e-12), short(None)
+    ('0.1235', '1,234', '0', 'unknown')
+    """
+    if x is None or not math.isfinite(x):
+        return "unknown"
+    if abs(x) < ROUNDING:
+        return "0"
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
+
+
+def _about_layer(layer: int, rows: list[FactorDescription]) -> list[str]:
+    used = [row for row in rows if row.explains]
+    lines = [f"Layer {layer}: {count(len(rows), 'factor')} of {rows[0].states} states"]
+    for row in used[:MOST_FACTORS]:
+        start = f"{row.factor}: {short(row.explains)} nats, {members_of(row)}, led by"
+        lines += fill(start, row.leading(FEW), "  ")
+    if len(used) > MOST_FACTORS:
+        lines += fill(f"and {len(used) - MOST_FACTORS:,} more", indent="  ")
+    if len(used) < len(rows):
+        lines += fill(f"{count(len(rows) - len(used), 'factor')} left empty", indent="  ")
+    return lines
+
+
+def _about_unassigned(names: list[str]) -> list[str]:
+    more = ["..."] if len(names) > FEW else []
+    return fill(f"{count(len(names), 'variable')} without a significant link to a factor:", [*names[:FEW], *more])

@@ -1,0 +1,50 @@
+"""What layers, factors and columns are called, the same wherever they are told of."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hicorex.base import LayeredEstimator
+
+
+def layer_name(layer: int) -> str:
+    """The name of a layer; the first one is 1.
+
+    >>> layer_name(1)
+    'layer1'
+    """
+    return f"layer{layer}"
+
+
+def factor_name(layer: int, factor: int) -> str:
+    """The name of a factor: its layer, from 1, and its number in the layer, from 0.
+
+    >>> factor_name(1, 0)
+    'layer1_factor0'
+    """
+    return f"{layer_name(layer)}_factor{factor}"
+
+
+def layer_factor_names(layer: int, n_factors: int) -> list[str]:
+    """The names of all factors of a layer."""
+    return [factor_name(layer, j) for j in range(n_factors)]
+
+
+def column_name(column: int) -> str:
+    """The name of a column that has none, by its number from 0.
+
+    >>> column_name(0)
+    'x0'
+    """
+    return f"x{column}"
+
+
+def names_of(model: "LayeredEstimator") -> list[list[str]]:
+    """The names of the variables, and of the factors of each layer."""
+    stack = model._stack
+    variables = model._variable_names(len(stack[0].alpha_))
+    return [variables, *(layer_factor_names(k, layer.n_factors_) for k, layer in enumerate(stack, start=1))]
+
+
+def factor_names(model: "LayeredEstimator") -> list[str]:
+    """The names of the factors of all layers, in the order of ``transform``."""
+    return [name for names in names_of(model)[1:] for name in names]
