@@ -17,7 +17,7 @@ from pyarrow import feather, parquet
 import hicorex
 from hicorex.cli import folder, large
 from hicorex.cli.folder import LARGE_NAMES, NAMES
-from hicorex.cli.options import memory_size
+from hicorex.cli.parsing import memory_size
 from hicorex.input.files import Reading, read_table, stream_table, streamed
 from hicorex.input.sources import source_of
 

@@ -13,7 +13,7 @@ import pytest
 
 from hicorex import HierarchicalCorex
 from hicorex.cli.folder import NAMES, write_folder
-from hicorex.cli.model import _write
+from hicorex.cli.model import write_table
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
 from hicorex.findings.tables import TableWriter, factors_table, labels_table, samples_table, structure_table, write_csv
@@ -181,6 +181,6 @@ def test_a_terminal_gets_a_table_as_text_and_a_pipe_as_bytes(monkeypatch):
         stream = io.TextIOWrapper(raw, "utf-8", write_through=True)
         out = SimpleNamespace(write=stream.write, buffer=raw, isatty=lambda own=terminal: own, flush=stream.flush)
         monkeypatch.setattr("sys.stdout", PrintableStream(out))
-        _write([table], "-", allow=lambda: None)
+        write_table([table], "-", allow=lambda: None)
         monkeypatch.undo()
         assert raw.getvalue().decode() == f'"row"\n"{expected}"\n"snow \u2603"\n'

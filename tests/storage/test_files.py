@@ -316,14 +316,14 @@ def test_mount_points_are_filled(tmp_path):
     """Also where nothing can be put beside them, as with a disk that somebody has plugged in."""
     code = """
         from pathlib import Path
-        from hicorex.cli.fit import _beside
+        from hicorex.cli.fit import beside
         from hicorex.storage.files import probe_folder, whole_folder
         for text in ("old", "new"):
             probe_folder("outer/disk")
             with whole_folder("outer/disk", {"a"}) as draft:
                 (draft / "a").write_text(text)
         print(sorted(file.name for file in Path("outer/disk").iterdir()), Path("outer/disk/a").read_text())
-        print(_beside(Path("outer/disk")), _beside(Path("other")))
+        print(beside(Path("outer/disk")), beside(Path("other")))
     """
     (tmp_path / "outer").mkdir()
     mount = "mount -t tmpfs none"

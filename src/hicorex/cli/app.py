@@ -5,7 +5,6 @@ import os
 import sys
 import traceback
 import warnings
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -14,7 +13,15 @@ import hicorex
 from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, listen, one_line, say, tell
 from hicorex.cli.fit import fit
 from hicorex.cli.model import describe, report, score, transform
-from hicorex.cli.options import Debug, Overwrite
+from hicorex.cli.options import (
+    DemoOptions,
+    DescribeOptions,
+    FitOptions,
+    ReportOptions,
+    ScoreOptions,
+    TransformOptions,
+)
+from hicorex.cli.signature import as_command
 from hicorex.printing import printable_streams
 
 app = typer.Typer(
@@ -35,11 +42,7 @@ def _about(
         raise typer.Exit
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("demo-output"),
-    overwrite: Overwrite = False,
-    debug: Debug = False,
-) -> None:
+def demo(options: DemoOptions) -> None:
     """Show what hicorex does, on synthetic and real data.
 
     Tables, results and a comparison with the truth where it is known.
@@ -50,11 +53,15 @@ def demo(
     """
     from hicorex.cli.demo import main as run
 
-    run(out, overwrite)
+    run(options.out, options.overwrite)
 
 
-for command in (fit, transform, score, report, describe, demo):
-    app.command()(command)
+app.command()(as_command(fit, FitOptions))
+app.command()(as_command(transform, TransformOptions))
+app.command()(as_command(score, ScoreOptions))
+app.command()(as_command(report, ReportOptions))
+app.command()(as_command(describe, DescribeOptions))
+app.command()(as_command(demo, DemoOptions))
 
 
 def main() -> NoReturn:

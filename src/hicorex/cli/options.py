@@ -1,18 +1,17 @@
-"""The options of the command line: what they are called, and how what people write is read."""
+"""The options of each command as one object: what they are called, and what they mean together."""
 
-import os
-import re
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hicorex.cli.ending import Settings
-from hicorex.exceptions import HicorexError
+from hicorex.cli.parsing import character, kind_pairs, memory_size, name_list
 
-# What hicorex takes before it has read anything, and a little.
-LEAST_MEMORY = 500 * 10**6
+if TYPE_CHECKING:
+    from hicorex.input.files import Reading
 
 
 class Structure(StrEnum):
@@ -72,71 +71,196 @@ def _set_debug(value: bool) -> None:
 Debug = Annotated[bool, typer.Option("--debug", callback=_set_debug, help="Show where in the program an error arose.")]
 
 
-def whole_numbers(text: str, option: str, remedy: str) -> tuple[int, ...]:
-    """Whole numbers separated by commas."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise HicorexError(f"{option} {text}: give {remedy}.") from None
+@dataclass(frozen=True)
+class TextOptions:
+    """How the values of a file are written."""
+
+    missing: Missing = None
+    row_names: RowNames = None
+    delimiter: Delimiter = None
+    decimal: Decimal = None
+    encoding: Encoding = None
+    header: Header = None
+
+    def reading(self, **more: Any) -> "Reading":
+        """How to read a file, with what else there is to say of it."""
+        from hicorex.input.files import Reading
+
+        known = {
+            "delimiter": character(self.delimiter),
+            "decimal": self.decimal,
+            "encoding": self.encoding,
+            "header": self.header,
+            "missing": tuple(self.missing or ()),
+            "row_names": self.row_names,
+        }
+        return Reading(**known | more)
+
+    def given(self) -> list[str]:
+        """The options that were given, as people write them."""
+        return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value is not None]
 
 
-def name_list(options: list[str] | None) -> tuple[str, ...]:
-    """Names from options of several names each."""
-    return tuple(name for option in options or () for name in option.split(",") if name)
+@dataclass(frozen=True)
+class ResourceOptions:
+    """What a command may take of the machine."""
+
+    threads: Threads = None
+    memory: Memory = None
+
+    @property
+    def limit(self) -> int | None:
+        """The most bytes of memory."""
+        return memory_size(self.memory)
 
 
-def kind_pairs(options: list[str] | None) -> dict[str, str]:
-    """Kinds by name from NAME=KIND,NAME=KIND."""
-    pairs = {}
-    for pair in name_list(options):
-        name, equals, kind = pair.rpartition("=")
-        if not equals:
-            raise HicorexError(f"--kinds {pair}: write NAME=KIND, with a kind of gaussian, rank or categorical.")
-        pairs[name] = kind
-    return pairs
+@dataclass(frozen=True)
+class FitOptions:
+    """Options of fit."""
+
+    data: Data
+    layers: Annotated[
+        str, typer.Option(help="Factors in each layer from the bottom up, such as 20,3,1; auto finds them.")
+    ] = "auto"
+    states: Annotated[str, typer.Option(help="States of each factor: one number, or one for each layer.")] = "2"
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the results; by default named after DATA.")
+    ] = None
+    overwrite: Overwrite = False
+    use: Annotated[
+        list[str] | None,
+        typer.Option("--use", help="Columns to use, separated by commas; * and ? stand for any characters."),
+    ] = None
+    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="Columns to leave out, likewise.")] = None
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--kinds", help="How columns are read: NAME=gaussian, rank or categorical, separated by commas."),
+    ] = None
+    weights: Annotated[str | None, typer.Option(help="The column with the weights of the rows.")] = None
+    groups: Groups = None
+    text: TextOptions = TextOptions()
+    structure: Annotated[Structure, typer.Option(help="How variables belong to factors.")] = Structure.unique
+    starts: Annotated[int, typer.Option(min=1, help="Number of starts, of which the best is kept.")] = 10
+    max_iter: Annotated[int, typer.Option(min=1, help="Most iterations of a layer.")] = 200
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.")] = 0
+    batch_size: Annotated[int | None, typer.Option(min=2, help="Rows that an iteration looks at; all by default.")] = (
+        None
+    )
+    resources: ResourceOptions = ResourceOptions()
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The scheduler of a Dask cluster whose workers do the fit.")
+    ] = None
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File from which an interrupted fit goes on; by default beside the results.")
+    ] = None
+    checkpoint_every: Annotated[float, typer.Option(min=0, help="Seconds between savings of the checkpoint.")] = 60
+    quiet: Quiet = False
+    as_json: Json = False
+    debug: Debug = False
+
+    @property
+    def shows(self) -> bool:
+        """Whether the fit is shown on its way."""
+        return not (self.quiet or self.as_json)
+
+    def reading(self) -> "Reading":
+        """How to read the table."""
+        return self.text.reading(
+            use=name_list(self.use),
+            exclude=name_list(self.exclude),
+            kinds=kind_pairs(self.kinds),
+            weights=self.weights,
+        )
+
+    def inputs(self) -> dict[str, Any]:
+        """The files that the results are made from, by what the help calls them."""
+        return _inputs(data=self.data, groups=self.groups)
 
 
-def memory_size(text: str | None) -> int | None:
-    """Bytes from a size such as 500MB or 1.5GiB."""
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])(i?)B\s*", text, re.IGNORECASE)
-    if not found:
-        raise HicorexError(f"--memory {text}: give a size such as 2GB, 500MB or 1.5GiB.")
-    number, prefix, binary = found.groups()
-    size = int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix.upper()) + 1))
-    if size < LEAST_MEMORY:
-        raise HicorexError(f"--memory {text}: give at least {LEAST_MEMORY // 10**6}MB, which hicorex itself takes.")
-    return size
+@dataclass(frozen=True)
+class TransformOptions:
+    """Options of transform."""
+
+    model: Model
+    data: Data
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="File for the labels, .csv or .parquet; - for standard output.")
+    ] = "-"
+    overwrite: Overwrite = False
+    text: TextOptions = TextOptions()
+    resources: ResourceOptions = ResourceOptions()
+    debug: Debug = False
+
+    def inputs(self) -> dict[str, Any]:
+        """As of fit."""
+        return _inputs(data=self.data, model=self.model)
 
 
-def character(text: str | None) -> str | None:
-    """A delimiter as people write it."""
-    return {"tab": "\t", "\\t": "\t", "space": " "}.get(text or "", text)
+@dataclass(frozen=True)
+class ScoreOptions:
+    """Options of score."""
+
+    model: Model
+    data: Data
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File for the score and the surprise of each row, .csv or .parquet; - for standard output.",
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    text: TextOptions = TextOptions()
+    resources: ResourceOptions = ResourceOptions()
+    as_json: Json = False
+    debug: Debug = False
+
+    def inputs(self) -> dict[str, Any]:
+        """As of fit."""
+        return _inputs(data=self.data, model=self.model)
 
 
-def stem(data: str) -> str:
-    """What results are called by default: as the file, without its endings."""
-    name = "stdin" if data == "-" else Path(data).name
-    name = re.sub(r"(\.(csv|tsv|tab|txt|parquet|feather|arrow|npy|npz))?(\.(gz|bz2|xz|zst))?$", "", name)
-    return name or "data"
+@dataclass(frozen=True)
+class ReportOptions:
+    """Options of report."""
+
+    model: Model
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The samples to tell of; none for the model alone.")
+    ] = None
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the report.")] = Path("report.html")
+    overwrite: Overwrite = False
+    groups: Groups = None
+    title: Annotated[str | None, typer.Option(help="What the page is called; by default after DATA.")] = None
+    text: TextOptions = TextOptions()
+    resources: ResourceOptions = ResourceOptions()
+    debug: Debug = False
+
+    def inputs(self) -> dict[str, Any]:
+        """As of fit."""
+        return _inputs(data=self.data, model=self.model, groups=self.groups)
 
 
-def output_name(out: str) -> str:
-    """Where a table is to go, - for standard output; names that promise another format are refused."""
-    if out in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):  # which may be a file that is to be added to
-        return "-"
-    if out != "-" and Path(out).suffix not in (".csv", ".parquet", ".txt", "") and not _is_special(out):
-        raise HicorexError(f"--out {out}: the table is written as CSV or Parquet; give a name in .csv or .parquet.")
-    return out
+@dataclass(frozen=True)
+class DescribeOptions:
+    """Options of describe."""
+
+    model: Model
+    as_json: Json = False
+    debug: Debug = False
 
 
-def _is_special(path: str) -> bool:
-    """Whether a path is a pipe, a device or the like, which may be called anything."""
-    return os.path.exists(path) and not os.path.isfile(path)
+@dataclass(frozen=True)
+class DemoOptions:
+    """Options of demo."""
+
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("demo-output")
+    overwrite: Overwrite = False
+    debug: Debug = False
 
 
-def inputs(**given: Any) -> dict[str, Any]:
+def _inputs(**given: Any) -> dict[str, Any]:
     """The files that an output is made from, by what the help calls them."""
     names = {"data": "DATA", "model": "MODEL", "groups": "the file of --groups"}
     return {names[what]: path for what, path in given.items() if path is not None}
