@@ -21,8 +21,8 @@ import pandas as pd
 from hicorex import Corex
 from hicorex.input.intake import take_in
 from hicorex.layer.data import Data
-from hicorex.layer.loop import run_pass
-from hicorex.layer.structure import RULES
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.structure import RULES, Measured
 from hicorex.marginals.base import Estimate
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -114,7 +114,7 @@ def asked(model, data):
     state = state.take_factors(twice, state.questions, 2)
     for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
         estimate = Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
-        questions.append(RULES[model.structure].questions(block, estimate, alpha, None, 2))
+        questions.append(RULES[model.structure].questions(Measured(block, estimate, 2), alpha))
     return state.take_factors(np.arange(twice.size), questions, 2)
 
 

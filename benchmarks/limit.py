@@ -7,7 +7,9 @@ import numpy as np
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
 from hicorex.engine import LocalEngine
 from hicorex.input.intake import take_in
-from hicorex.layer.loop import first_state, run_pass, update
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.starts import first_state
+from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 
 ROUNDS = 4

@@ -46,7 +46,7 @@ def run(path: str, n_init: int) -> dict:
     from hicorex.engine import LocalEngine
     from hicorex.input.intake import take_in
     from hicorex.input.sources import source_of
-    from hicorex.layer.loop import run_pass
+    from hicorex.layer.one_pass import run_pass
 
     source = source_of(path)
 
@@ -105,14 +105,14 @@ def forget(path: str) -> None:
 
 def fitted_state(model, data):
     """The state of a fitted layer that asks what a pass of the fit asks."""
-    from hicorex.layer.structure import RULES
+    from hicorex.layer.structure import RULES, Measured
     from hicorex.marginals.base import Estimate
 
     state = model._state
     questions = []
     for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
         estimate = Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
-        questions.append(RULES[model.structure].questions(block, estimate, alpha, None, 1))
+        questions.append(RULES[model.structure].questions(Measured(block, estimate, 1), alpha))
     return state.take_factors(np.arange(N_FACTORS), questions)
 
 

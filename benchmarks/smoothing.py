@@ -4,7 +4,7 @@ import numpy as np
 
 from hicorex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree
-from hicorex.layer import loop as layer
+from hicorex.layer import step
 from hicorex.marginals import categorical, gaussian
 
 STRENGTHS = (1e-6, 0.3, 1.0, 3.0, 10.0)
@@ -32,7 +32,7 @@ def main() -> None:
         for n_samples in (50, 100, 200, 1000):
             scores = []
             for strength in STRENGTHS:
-                for module in (layer, categorical, gaussian):
+                for module in (step, categorical, gaussian):
                     module.PRIOR_SAMPLES = strength
                 of_seeds = []
                 for seed in range(SEEDS):

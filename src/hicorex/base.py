@@ -20,8 +20,9 @@ from hicorex.input.collection import is_collection
 from hicorex.input.intake import Intake, take_in
 from hicorex.input.reader import rows_of
 from hicorex.input.sources import source_of
-from hicorex.layer.loop import run_pass, used_only
+from hicorex.layer.one_pass import run_pass
 from hicorex.layer.progress import Lines, Progress
+from hicorex.layer.state import used_only
 from hicorex.layer.structure import RULES
 from hicorex.names import names_of
 from hicorex.selection.folds import splits
@@ -178,7 +179,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
                     engine,
                     n_permutations=n_permutations,
                     seed=np.random.SeedSequence(entropy, spawn_key=(k,)),
-                    **layer._settings(),
+                    options=layer._options(),
                 )
             table = take_in(layer._label(table), least_samples=1)
         return Significance(rows)

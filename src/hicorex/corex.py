@@ -17,21 +17,12 @@ from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import caution
 from hicorex.input.intake import Intake, OnCluster, put_together, take_in, weighted
 from hicorex.layer.data import Data, Part
-from hicorex.layer.loop import (
-    Fit,
-    State,
-    add_scores,
-    all_information,
-    block_coefficients,
-    clear,
-    fit_layer,
-    harden,
-    label_tile,
-    labels_of,
-    used_only,
-)
+from hicorex.layer.labels import add_scores, block_coefficients, harden, label_tile, labels_of
+from hicorex.layer.loop import Fit, fit_layer
 from hicorex.layer.notes import Notes
+from hicorex.layer.options import FitOptions
 from hicorex.layer.progress import Progress
+from hicorex.layer.state import State, all_information, clear, used_only
 from hicorex.layer.stream import Stream, advance
 from hicorex.layer.structure import RULES
 from hicorex.marginals.base import Questions, most_likely
@@ -312,17 +303,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
             self.n_factors_ = self.sizing_.n_factors
         else:
             self.n_factors_ = int(self.n_factors)
-        fit = fit_layer(
-            data,
-            rule,
-            engine,
-            seed=seed,
-            batch_size=self.batch_size,
-            progress=progress.iteration,
-            **self._settings(),
-            run=notes.recall_run("fit", data.blocks, self.n_init, self.n_factors_, self.n_states),
-            keep=lambda run: notes.note("run", ("fit", run)),
-        )
+        options = replace(self._options(), batch_size=self.batch_size)
+        fit = fit_layer(data, rule, engine, options, seed, progress, notes)
         progress.layer_done()
         if not fit.converged:
             caution(
@@ -331,8 +313,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
             )
         seen = self._keep(fit, data, engine)
         # Empty factors would only make the fits to halves harder.
-        sizes = {"n_factors": max(1, int(np.count_nonzero(self.tcs_))), "n_states": self.n_states}
-        chance = link_probabilities(data, rule, engine, seed=seed, **sizes)
+        n_used = max(1, int(np.count_nonzero(self.tcs_)))
+        chance = link_probabilities(data, rule, engine, n_used, self.n_states, seed)
         self._assign(data.to_table(chance))
         self.history_ = fit.history
         self.histories_ = fit.histories
@@ -395,23 +377,16 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         """What transform and log_z give, in one pass."""
         return self._map(X, _states_and_log_z)
 
-    def _settings(self) -> dict[str, Any]:
-        """How a fit is made, but for its data, rule and seed."""
-        return {
-            "n_factors": self.n_factors_,
-            "n_states": self.n_states,
-            "n_starts": self.n_init,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-        }
+    def _options(self) -> FitOptions:
+        """How a fit to all samples is made, but for its data, rule and seed."""
+        return FitOptions(self.n_factors_, self.n_states, self.n_init, self.max_iter, self.tol)
 
     def _choose_size(
         self, data: Data, engine: Engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress
     ) -> Sizing:
         """The number of factors that held-out samples ask for."""
-        settings = {"n_states": self.n_states, "max_iter": self.max_iter, "tol": self.tol}
-        rule = RULES[self.structure]
-        search = Search(data, rule, engine, seed, self._inner, progress.size, notes, **settings)
+        options = FitOptions(1, self.n_states, self.n_init, self.max_iter, self.tol)
+        search = Search(data, RULES[self.structure], engine, options, seed, self._inner, progress, notes)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
     def _keep(self, fit: Fit, data: Data, engine: Engine) -> View:

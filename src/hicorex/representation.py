@@ -13,10 +13,11 @@ from hicorex.exceptions import HicorexError, caution
 from hicorex.information import frequencies
 from hicorex.input.intake import Intake, OnCluster, take_in
 from hicorex.layer.data import Data
-from hicorex.layer.loop import State, run_pass, update
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.state import State
+from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 from hicorex.marginals import Categorical
-from hicorex.marginals.base import Questions
 from hicorex.selection.folds import splits
 
 # How far probabilities may be from a sum of one.
@@ -108,13 +109,7 @@ def _gather(
 def _structure(data: Data, labels: np.ndarray, engine: Engine) -> tuple[State, list]:
     """The factors that each variable belongs to, by the rule "unique", and what they know of it."""
     n_states, n_units, _ = labels.shape
-    state = State(
-        np.full((n_states, n_units), 1 / n_states),
-        [block.neutral(n_states, n_units) for block in data.blocks],
-        [np.zeros((n_units, block.n_columns)) for block in data.blocks],
-        [Questions() for _ in data.blocks],
-        1,
-    )
+    state = State.neutral(data.blocks, n_units, n_states)
     # The first pass finds the best unit of each variable, the second another, the third one more.
     for _ in range(3):
         found = run_pass(state, data, engine, _instead(labels))

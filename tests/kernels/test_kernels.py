@@ -12,7 +12,7 @@ from scipy.special import logsumexp, rel_entr, softmax
 
 from hicorex import kernels
 from hicorex.kernels.compiled import add_log, exp, jit, log, log1p
-from hicorex.layer.loop import labels_of
+from hicorex.layer.labels import labels_of
 from hicorex.marginals.base import Joint, most_likely, unbiased
 from hicorex.marginals.gaussian import Gaussian, Parameters, Tile
 

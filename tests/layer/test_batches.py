@@ -13,7 +13,7 @@ from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
 from hicorex.input.intake import take_in
-from hicorex.layer import loop as layer
+from hicorex.layer import race
 from hicorex.layer.batches import Batches, FadingSums, step_size
 from hicorex.storage.checkpoint import Checkpoint
 
@@ -250,6 +250,6 @@ def test_starts_are_given_up_by_their_course_and_not_by_lucky_batches():
     noise = 0.05 * np.random.default_rng(0).standard_normal(60)
     flat, growing = 10 + noise, 9.5 + 0.05 * np.arange(60) + noise
     for n_seen in range(12, 60):
-        assert not layer._hopeful(flat[:n_seen].tolist(), 10.5, 1e-5, layer.PACE_OF_BATCHES)
-        assert layer._hopeful(growing[:n_seen].tolist(), 10.5, 1e-5, layer.PACE_OF_BATCHES)
-    assert layer._hopeful(flat[:9].tolist(), 10.5, 1e-5, layer.PACE_OF_BATCHES)
+        assert not race._hopeful(flat[:n_seen].tolist(), 10.5, 1e-5, race.PACE_OF_BATCHES)
+        assert race._hopeful(growing[:n_seen].tolist(), 10.5, 1e-5, race.PACE_OF_BATCHES)
+    assert race._hopeful(flat[:9].tolist(), 10.5, 1e-5, race.PACE_OF_BATCHES)

@@ -13,11 +13,15 @@ from hicorex.datasets import make_independent_clusters, make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
 from hicorex.input.intake import take_in
-from hicorex.layer import loop as layer
-from hicorex.layer.starts import PrimingVariable
+from hicorex.layer import starts
+from hicorex.layer import step as one_step
+from hicorex.layer.labels import block_coefficients, labels_of
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.starts import first_state
+from hicorex.layer.state import PrimingVariable
+from hicorex.layer.step import update
 from hicorex.layer.structure import Tree
 from hicorex.marginals import categorical, gaussian
-from hicorex.marginals.base import Questions
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -33,16 +37,13 @@ class Fixed(Tree):
     def __init__(self, data, alpha):
         self.by_block = dict(zip(map(id, data.blocks), alpha, strict=True))
 
-    def questions(self, block, estimate, alpha, answers, n_starts):
-        return Questions()
-
-    def alpha(self, block, estimate, questions, answers, n_starts, share):
-        return self.by_block[id(block)]
+    def alpha(self, measured):
+        return self.by_block[id(measured.block)]
 
 
 @pytest.fixture
 def no_smoothing(monkeypatch):
-    for module in (layer, categorical, gaussian):
+    for module in (one_step, categorical, gaussian):
         monkeypatch.setattr(module, "PRIOR_SAMPLES", 1e-12)
 
 
@@ -90,16 +91,16 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
     X[:, 0] = X[:, 1] ^ (rng.random(len(X)) < 0.1)
     data = encoded(X, "categorical", np.float32)
     with LocalEngine(1) as engine, pytest.MonkeyPatch.context() as patch:
-        for module in (layer, categorical, gaussian):
+        for module in (one_step, categorical, gaussian):
             patch.setattr(module, "PRIOR_SAMPLES", 1e-9)
-        state = layer.first_state(data, 2, 2, engine, rng, [rng])
+        state = first_state(data, 2, 2, engine, rng, [rng])
         rule = Fixed(
             data, [rng.random(a.shape) * block.informative for a, block in zip(state.alpha, data.blocks, strict=True)]
         )
         values = []
         for step in range(8):
-            found = layer.run_pass(state, data, engine)
-            state, _ = layer.update(state, found, data.blocks, rule, engine)
+            found = run_pass(state, data, engine)
+            state, _ = update(state, found, data.blocks, rule, engine)
             if step:
                 values.append(found.log_z.sum())
     assert np.all(np.diff(values) >= -1e-4 * np.abs(values[1:]) - 1e-6)
@@ -110,21 +111,21 @@ def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
     data = encoded(X, "auto", np.float64)
     rng = np.random.default_rng(0)
     with LocalEngine(1) as engine:
-        state = layer.first_state(data, 2, 2, engine, rng, [rng])
+        state = first_state(data, 2, 2, engine, rng, [rng])
         rule = Fixed(data, [np.full(a.shape, 0.7) for a in state.alpha])
         for _ in range(300):
-            found = layer.run_pass(state, data, engine)
-            state, _ = layer.update(state, found, data.blocks, rule, engine)
+            found = run_pass(state, data, engine)
+            state, _ = update(state, found, data.blocks, rule, engine)
         scores = sum(
             b.scores(tile, w)
             for b, tile, w in zip(
                 data.blocks,
                 data.parts[0].tile(data.blocks, slice(0, 300)),
-                layer.block_coefficients(state, data, engine),
+                block_coefficients(state, data, engine),
                 strict=True,
             )
         )
-    labels, _ = layer.labels_of(scores, state.prior)
+    labels, _ = labels_of(scores, state.prior)
     objective = 0.0
     for j in range(2):
         own = labels[:, j]
@@ -189,7 +190,7 @@ def test_permuting_columns_permutes_the_answer(structure, monkeypatch):
         place = {i: (b, at) for b, columns in enumerate(data.columns) for at, i in enumerate(columns)}
         return [[PrimingVariable(*place[i], np.empty(0)) for i in wanted] for _ in rngs]
 
-    monkeypatch.setattr(layer, "choose_variables", choose)
+    monkeypatch.setattr(starts, "choose_variables", choose)
     options = {"structure": structure, "n_init": 1, "random_state": 0}
     choose.order = None
     straight = Corex(3, marginals=kinds, **options).fit(table)

@@ -14,7 +14,10 @@ from hicorex.bounds.evaluation import explain, links_of, view
 from hicorex.bounds.evidence import Rung, gather
 from hicorex.engine import LocalEngine
 from hicorex.input.intake import take_in
-from hicorex.layer.loop import first_state, harden, run_pass, update
+from hicorex.layer.labels import harden
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.starts import first_state
+from hicorex.layer.step import update
 from hicorex.layer.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
 from hicorex.marginals import Gaussian
 

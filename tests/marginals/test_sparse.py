@@ -14,8 +14,8 @@ from hicorex import Corex, HierarchicalCorex, representation_bounds
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
 from hicorex.input.intake import take_in
+from hicorex.layer.correlation import feature_correlation
 from hicorex.layer.data import Data
-from hicorex.layer.starts import feature_correlation
 from hicorex.marginals import Categorical, SparseCategorical
 from hicorex.selection.significance import held_out_probabilities
 

@@ -13,7 +13,7 @@ from models import mixed_frame
 
 from hicorex import Checkpoint, Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
-from hicorex.layer import loop as layer
+from hicorex.layer import passes as layer_passes
 from hicorex.storage.archive import read_archive, to_bytes, write_archive
 
 
@@ -194,7 +194,7 @@ def test_large_tables_go_on_to_the_same_bits(n_jobs, tmp_path, stopping):
 
 def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
     whole = Corex("auto", random_state=0).fit(TREE)
-    real, passes = layer.run_pass, []
+    real, passes = layer_passes.run_pass, []
 
     def run_pass(*args, **more):
         passes.append(1)
@@ -202,7 +202,7 @@ def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(*args, **more)
 
-    monkeypatch.setattr(layer, "run_pass", run_pass)
+    monkeypatch.setattr(layer_passes, "run_pass", run_pass)
     runs = 1
     while True:
         try:
@@ -223,7 +223,7 @@ def test_interrupt_with_a_full_disk_is_an_interrupt_still(tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", full)
-    monkeypatch.setattr(layer, "run_pass", stop)
+    monkeypatch.setattr(layer_passes, "run_pass", stop)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="no space left"):
         Corex(4).fit(TREE, checkpoint=tmp_path / "c")
 
@@ -234,11 +234,11 @@ def test_a_second_interrupt_ends_the_saving_and_leaves_the_last_checkpoint(tmp_p
 
     model = Corex(4, random_state=0)
     with pytest.MonkeyPatch.context() as once:
-        once.setattr(layer, "run_pass", stop)
+        once.setattr(layer_passes, "run_pass", stop)
         with pytest.raises(KeyboardInterrupt):
             model.fit(TREE, checkpoint=tmp_path / "c")
     before = (tmp_path / "c").read_bytes()
-    monkeypatch.setattr(layer, "run_pass", stop)
+    monkeypatch.setattr(layer_passes, "run_pass", stop)
     monkeypatch.setattr("os.fsync", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(TREE, checkpoint=tmp_path / "c")
@@ -287,7 +287,7 @@ def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
     """Ctrl-C comes in the middle of an iteration: what the one before had reached is in the file."""
     whole = Corex(4, random_state=0).fit(TREE)
     passes = []
-    real = layer.run_pass
+    real = layer_passes.run_pass
 
     def run_pass(*args, **more):
         passes.append(1)
@@ -295,7 +295,7 @@ def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(*args, **more)
 
-    monkeypatch.setattr(layer, "run_pass", run_pass)
+    monkeypatch.setattr(layer_passes, "run_pass", run_pass)
     with pytest.raises(KeyboardInterrupt):
         Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"][1].iteration == 5

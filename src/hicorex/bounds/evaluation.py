@@ -14,7 +14,9 @@ import numpy as np
 from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
-from hicorex.layer.loop import State, block_coefficients, label_tile, run_pass
+from hicorex.layer.labels import block_coefficients, label_tile
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.state import State
 from hicorex.layer.structure import first_factors, kept_links
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, most_likely
 

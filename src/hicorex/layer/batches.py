@@ -1,12 +1,13 @@
 """Batches of a table, and sums over those seen so far, of which older ones count less and less."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.exceptions import UnsoundError
-from hicorex.layer.data import Data
+from hicorex.layer.data import Data, Part
+from hicorex.marginals.base import Block
 
 # Parts of the table from which the rows of a batch are drawn; one of them is another in every batch.
 POOL = 4
@@ -16,7 +17,7 @@ SLOWNESS, DECAY = 5, 0.6
 
 
 def step_size(n_seen: int) -> float:
-    """The share of the sums that the next batch has after so many others.
+    """The share of the sums that the next batch has after ``n_seen`` others.
 
     It falls slowly enough for its sum to have no limit, fast enough for that of its square to have one, so that the
     noise of the batches dies away.
@@ -25,7 +26,7 @@ def step_size(n_seen: int) -> float:
 
 
 class Batches:
-    """Random rows of a table, so many at a time; the same ones whenever a batch is asked for again.
+    """Random rows of a table, ``size`` at a time; the same ones whenever a batch is asked for again.
 
     Of a table that is not in memory only a few parts are read for each batch.
     """
@@ -33,7 +34,7 @@ class Batches:
     def __init__(self, data: Data, size: int, engine: Engine, seed: np.random.SeedSequence):
         self._data, self._size, self._engine = data, size, engine
         self._entropy = seed.generate_state(4).tolist()
-        self._pool: dict[int, Any] = {}
+        self._pool: dict[int, Part] = {}
 
     def take(self, number: int) -> Data:
         """The batch of this number, 0, 1, ..., in memory."""
@@ -54,8 +55,9 @@ class Batches:
             left -= count
             chosen_rows.append((part, rows))
         blocks = self._data.blocks
-        parts, weights = zip(*self._engine.map(lambda own: own[0].take(blocks, own[1]), chosen_rows), strict=True)
-        samples = [block.join(own) for block, own in zip(blocks, zip(*parts, strict=True), strict=True)]
+        taken = self._engine.map(lambda chosen: chosen[0].take(blocks, chosen[1]), chosen_rows)
+        parts, weights = zip(*taken, strict=True)
+        samples = [block.join(some) for block, some in zip(blocks, zip(*parts, strict=True), strict=True)]
         return Data.of(blocks, self._data.columns, samples, np.concatenate(weights))
 
     def _in_turn(self, number: int) -> int:
@@ -64,14 +66,18 @@ class Batches:
         return int(np.random.default_rng([*self._entropy, turn, 1]).permutation(len(self._data.parts))[place])
 
 
-def _itself(part: Any) -> Any:
+def _itself(part: Part) -> Part:
     return part
+
+
+# Sums of a block: arrays, of which every pass gives the same shapes.
+Sums = tuple[np.ndarray, ...]
 
 
 class FadingSums(NamedTuple):
     """Sums over batches, in which each counts for less the older it is.
 
-    n_seen : how many batches there were
+    n_seen : the number of batches
     total : the weight of all
     totals : by block, those of the columns
     label_sum, sums : of labels (k, J), and by block those under labels
@@ -79,12 +85,12 @@ class FadingSums(NamedTuple):
 
     n_seen: int
     total: float
-    totals: list
+    totals: list[Sums]
     label_sum: np.ndarray
-    sums: list
+    sums: list[Sums]
 
     @classmethod
-    def after(cls, before: "FadingSums | None", batch: Data, label_sum: np.ndarray, sums: list) -> "FadingSums":
+    def after(cls, before: "FadingSums | None", batch: Data, label_sum: np.ndarray, sums: list[Sums]) -> "FadingSums":
         """The sums with those of one more batch."""
         totals = [block.totals for block in batch.blocks]
         if before is None:
@@ -92,11 +98,11 @@ class FadingSums(NamedTuple):
         # The batch itself is not made smaller, so that sums are of as many samples as they are worth.
         fade = batch.total * (1 / step_size(before.n_seen) - 1) / before.total
         for old, new in ((before.totals, totals), (before.sums, sums)):
-            shapes = [[[array.shape for array in own] for own in by_block] for by_block in (old, new)]
+            shapes = [[[array.shape for array in arrays] for arrays in by_block] for by_block in (old, new)]
             if shapes[0] != shapes[1]:
                 raise UnsoundError("the sums over earlier batches and this one do not agree")
 
-        def faded(old: Any, new: Any) -> Any:
+        def faded(old: list[Sums], new: list[Sums]) -> list[Sums]:
             return [tuple(fade * a + b for a, b in zip(*both, strict=True)) for both in zip(old, new, strict=True)]
 
         return cls(
@@ -107,11 +113,11 @@ class FadingSums(NamedTuple):
             faded(before.sums, sums),
         )
 
-    def blocks(self, batch: Data) -> list:
+    def blocks(self, batch: Data) -> list[Block]:
         """The blocks of the batch, over all samples seen."""
-        return [block.over(own, self.total) for block, own in zip(batch.blocks, self.totals, strict=True)]
+        return [block.over(totals, self.total) for block, totals in zip(batch.blocks, self.totals, strict=True)]
 
     def take(self, factors: np.ndarray) -> "FadingSums":
         """The sums of some of the factors."""
-        sums = [tuple(array[:, factors] for array in own) for own in self.sums]
+        sums = [tuple(array[:, factors] for array in arrays) for arrays in self.sums]
         return self._replace(label_sum=self.label_sum[:, factors], sums=sums)

@@ -1,14 +1,13 @@
 """What a fit notes on its way, so that one that was stopped can go on where it was."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from hicorex.layer.options import FitOptions
+from hicorex.layer.race import Run
 from hicorex.marginals.base import Block
-
-if TYPE_CHECKING:
-    from hicorex.layer.loop import Run
 
 
 class Notes:
@@ -32,11 +31,18 @@ class Notes:
     def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
         """Note what makes other notes needless, and save at once."""
 
-    def recall_run(
-        self, name: str, blocks: Sequence[Block], n_starts: int, n_factors: int, n_states: int
-    ) -> "Run | None":
-        """The run of this name to these blocks, if one was noted."""
+    def note_run(self, name: str, run: Run) -> None:
+        """Note a run on its way, under this name."""
+        self.note("run", (name, run))
+
+    def recall_run(self, name: str, blocks: Sequence[Block], options: FitOptions) -> Run | None:
+        """The run of this name, of a fit to these blocks with these options, if one was noted."""
+        return None
 
     def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[int, list[tuple[np.ndarray, int]]]:
         """What sizes explain of the held-out samples of folds of these sizes, as far as noted."""
         return {}
+
+
+# For a fit that nobody stops.
+NO_NOTES = Notes()

@@ -2,7 +2,23 @@
 
 import sys
 from math import isfinite
-from typing import Any
+from typing import Protocol
+
+
+class SizeTried(Protocol):
+    """A number of factors, and the bound on held-out samples that it gave."""
+
+    @property
+    def n_factors(self) -> int:
+        """The number of factors."""
+
+    @property
+    def lower(self) -> float:
+        """The lower bound, in nats."""
+
+    @property
+    def lower_stderr(self) -> float:
+        """Its standard error."""
 
 
 class Progress:
@@ -11,11 +27,11 @@ class Progress:
     def layer(self, number: int) -> None:
         """A layer begins, 1 for the first."""
 
-    def size(self, tried: Any) -> None:
-        """A number of factors was tried on held-out samples: sizing.Tried."""
+    def size(self, tried: SizeTried) -> None:
+        """A number of factors was tried on held-out samples."""
 
     def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:
-        """An iteration, of so many at most, is done: the best objective so far, and the starts still running."""
+        """An iteration, of ``most`` at most, is done: the best objective so far, and the starts still running."""
 
     def layer_done(self) -> None:
         """The factors of a layer are found."""
@@ -28,7 +44,7 @@ class Lines(Progress):
         """Name the layer."""
         print(f"layer {number}", file=sys.stderr, flush=True)
 
-    def size(self, tried: Any) -> None:
+    def size(self, tried: SizeTried) -> None:
         """A line for each size."""
         line = f"{tried.n_factors} factors: {tried.lower:.4f} +- {tried.lower_stderr:.2g} nats on held-out samples"
         print(line, file=sys.stderr, flush=True)
@@ -41,3 +57,7 @@ class Lines(Progress):
     def layer_done(self) -> None:
         """End the line."""
         print(file=sys.stderr)
+
+
+# For a fit that nobody listens to.
+SILENT = Progress()

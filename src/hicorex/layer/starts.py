@@ -4,33 +4,39 @@ Among some candidate columns, m are chosen so that the dependence of every candi
 chosen one is large in sum. That sum stands for the objective that the fit is about to raise.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from scipy.sparse import csr_array
 
 from hicorex.engine import Engine
-from hicorex.layer.data import Data, Part
-from hicorex.marginals import SparseCategorical
+from hicorex.layer.correlation import column_dependence, feature_correlation
+from hicorex.layer.data import Data
+from hicorex.layer.state import UNUSED_NATS, PrimingVariable, State, prime
+from hicorex.marginals.base import take_factors
 
-# Rows beyond this many add nothing to the choice.
-MOST_ROWS = 20_000
 
-
-class PrimingVariable(NamedTuple):
-    """The variable that primes a factor: its block, its column there, and scores that set its categories apart."""
-
-    block: int
-    column: int
-    scores: np.ndarray
+def first_state(
+    data: Data,
+    n_factors: int,
+    n_states: int,
+    engine: Engine,
+    shared: np.random.Generator,
+    rngs: list[np.random.Generator],
+) -> State:
+    """All starts, one a generator, each factor primed by another variable."""
+    state = State.neutral(data.blocks, n_factors, n_states, len(rngs))
+    if not any(block.informative.any() for block in data.blocks):
+        return state
+    for start, chosen in enumerate(choose_variables(data, n_factors, engine, shared, rngs)):
+        for j, variable in enumerate(chosen):
+            prime(state, data, start * n_factors + j, variable, rngs[start])
+    return state
 
 
 def choose_variables(
-    data: Data, n_factors: int, engine: Engine, shared: np.random.Generator, rngs: list
+    data: Data, n_factors: int, engine: Engine, shared: np.random.Generator, rngs: list[np.random.Generator]
 ) -> list[list[PrimingVariable]]:
     """The variables that prime the factors of each start.
 
-    The candidates are drawn from ``shared``, the choices of each start from its own of ``rngs``.
+    The candidates are drawn by ``shared``, the choices of each start by one of ``rngs``.
     """
     places = np.concatenate(
         [
@@ -38,7 +44,7 @@ def choose_variables(
             for b, (block, columns) in enumerate(zip(data.blocks, data.columns, strict=True))
         ]
     )
-    # In the table's own order, whatever the blocks.
+    # In the order of the table, whatever the blocks.
     places = places[np.argsort([data.columns[b][i] for b, i in places], kind="stable")]
     candidates = places[shared.permutation(len(places))[: 10 * n_factors + 50]]
     correlation, offsets = feature_correlation(data, candidates, engine)
@@ -47,85 +53,20 @@ def choose_variables(
     for rng in rngs:
         some = rng.permutation(len(candidates))[: max(n_factors, 2 * len(candidates) // 3)]
         chosen = some[cover(dependence[np.ix_(some, some)], n_factors, rng)]
-        seeds = []
+        variables = []
         for at in chosen:
-            own = slice(offsets[at], offsets[at + 1])
+            features = slice(offsets[at], offsets[at + 1])
             block, column = candidates[at]
-            seeds.append(PrimingVariable(block, column, telling_scores(correlation[own], own, rng)))
-        starts.append(seeds)
+            variables.append(PrimingVariable(block, column, telling_scores(correlation[features], features, rng)))
+        starts.append(variables)
     return starts
 
 
-def telling_scores(correlation: np.ndarray, own: slice, rng: np.random.Generator) -> np.ndarray:
+def telling_scores(correlation: np.ndarray, features: slice, rng: np.random.Generator) -> np.ndarray:
     """Scores of a column's features along a random direction, the more likely the more other columns follow it."""
     others = correlation.copy()
-    others[:, own] = 0
+    others[:, features] = 0
     return others @ (others.T @ rng.standard_normal(len(others)))
-
-
-def feature_correlation(data: Data, places: np.ndarray, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
-    """Correlations of the features of some columns, and where each column's features begin and end.
-
-    Their squares, summed over the features of two columns, are the squared correlation of two numbers
-    and the chi-square statistic over N of two categories.
-    """
-    step = max(1, int(np.ceil(data.n_samples / MOST_ROWS)))
-    blocks = data.blocks
-    widths = [blocks[b].n_features[i] for b, i in places]
-    offsets = np.concatenate([[0], np.cumsum(widths)])
-    zero = np.array([blocks[b].zero[i] if isinstance(blocks[b], SparseCategorical) else 0 for b, i in places])
-    cells_alone = all(isinstance(blocks[b], SparseCategorical) for b in np.unique(places[:, 0]))
-
-    def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, ...]:
-        if cells_alone:
-            tiles, weight = part.tile(blocks, rows), part.sample_weight[rows].astype(float)
-            return _products_of_cells([tiles[b].cells_of(i) for b, i in places], offsets, zero, weight)
-        features: list = [None] * len(places)
-        for b, tile in enumerate(part.tile(blocks, rows)):
-            own = np.flatnonzero(places[:, 0] == b)
-            for at, feature in zip(own, blocks[b].features(tile, places[own, 1]), strict=True):
-                features[at] = feature
-        matrix = np.concatenate(features)
-        weight = part.sample_weight[rows].astype(float)
-        return (matrix * weight) @ matrix.T, matrix @ weight, weight.sum()
-
-    cross, mean, total = engine.sum(of_tile, data.parts, step=step)
-    mean = mean / total
-    norm = np.sqrt(np.maximum(np.diag(cross) / total, 1e-12))
-    covariance = cross / total - np.outer(mean, mean)
-    return covariance / np.outer(norm, norm), offsets
-
-
-def _products_of_cells(
-    cells: list[tuple[np.ndarray, np.ndarray]], offsets: np.ndarray, zero: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    """Cross products and sums of features, and the sum of weights, from rows and codes of cells that are not zeros.
-
-    offsets where the features of each column begin; zero (n,) the code of the other cells.
-    """
-    n_features = np.diff(offsets)
-    rows, features = [], []
-    for (own_rows, codes), first, width, none in zip(cells, offsets[:-1], n_features, zero, strict=True):
-        kept = codes < width
-        rows += [own_rows[kept], own_rows[: own_rows.size if none < width else 0]]
-        features += [first + codes[kept], np.full(rows[-1].size, first + none)]
-    place = np.concatenate(features), np.concatenate(rows)
-    matrix = csr_array((np.ones(place[0].size), place), (offsets[-1], weight.size))
-    cross, total = (matrix.multiply(weight[None]) @ matrix.T).toarray(), matrix @ weight
-    # What stood for a zero was that there is a cell: one less that.
-    flipped = (offsets[:-1] + zero)[zero < n_features]
-    cross[flipped] = total - cross[flipped]
-    total[flipped] = weight.sum() - total[flipped]
-    cross[:, flipped] = total[:, None] - cross[:, flipped]
-    return cross, total, weight.sum()
-
-
-def column_dependence(correlation: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """How strongly columns depend on each other, 0 to 1."""
-    squares = correlation**2
-    dependence = np.add.reduceat(np.add.reduceat(squares, offsets, axis=0), offsets, axis=1)
-    own = np.sqrt(np.maximum(np.diag(dependence), 1e-12))
-    return dependence / np.outer(own, own)
 
 
 def cover(dependence: np.ndarray, n_chosen: int, rng: np.random.Generator) -> np.ndarray:
@@ -149,3 +90,38 @@ def cover(dependence: np.ndarray, n_chosen: int, rng: np.random.Generator) -> np
             break
         chosen[leaving] = entering
     return chosen
+
+
+def prime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.random.Generator]) -> set[int]:
+    """Start factors that explain nothing anew from variables that are explained badly; return their starts."""
+    used = sum(alpha.sum(axis=1) for alpha in state.alpha)
+    anew: set[int] = set()
+    unused = np.flatnonzero((log_z < UNUSED_NATS) | (used == 0))
+    if not unused.size:
+        return anew
+    columns = [np.flatnonzero(block.informative) for block in data.blocks]
+    places = np.concatenate([np.column_stack([np.full(some.size, b), some]) for b, some in enumerate(columns)])
+    dependence = _dependence(state, data, slice(None), columns)
+    for factor in unused:
+        start = factor // state.n_factors
+        # Rounding may make nothing a little less than nothing, which would be of endless odds.
+        known = dependence[start * state.n_factors : (start + 1) * state.n_factors].max(axis=0).clip(min=0)
+        if not known.size:
+            break
+        odds = np.exp(-known / max(known.mean(), 1e-12))
+        b, column = places[rngs[start].choice(odds.size, p=odds / odds.sum())]
+        prime(state, data, int(factor), PrimingVariable(b, column, np.empty(0)), rngs[start])
+        alone = slice(factor, factor + 1)
+        dependence[alone] = _dependence(state, data, alone, columns)
+        anew.add(int(start))
+    return anew
+
+
+def _dependence(state: State, data: Data, factors: slice, columns: list[np.ndarray]) -> np.ndarray:
+    """The dependence of some columns of each block on some factors, (factors, columns of all blocks)."""
+    prior = np.ascontiguousarray(state.prior[:, factors])
+    by_block = [
+        block.dependence(take_factors(parameters, factors), prior)[:, some]
+        for block, parameters, some in zip(data.blocks, state.parameters, columns, strict=True)
+    ]
+    return np.concatenate(by_block, axis=1)

@@ -1,13 +1,16 @@
 """A layer that learns from one batch after another, as they come."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.batches import FadingSums
 from hicorex.layer.data import Data
-from hicorex.layer.loop import State, run_batch, update
+from hicorex.layer.passes import run_batch
+from hicorex.layer.state import State
+from hicorex.layer.step import update
+from hicorex.layer.structure import Rule
 
 
 class Stream(NamedTuple):
@@ -17,8 +20,8 @@ class Stream(NamedTuple):
     sums: FadingSums | None
 
 
-def advance(stream: Stream, batch: Data, rule: Any, engine: Engine) -> tuple[Stream, np.ndarray]:
+def advance(stream: Stream, batch: Data, rule: Rule, engine: Engine) -> tuple[Stream, np.ndarray]:
     """One update by one more batch; also mean log Z_j of its samples before it, (m,)."""
-    found, sums = run_batch(stream.state, batch, stream.sums, engine)
-    state, _ = update(stream.state, found, sums.blocks(batch), rule, engine)
-    return Stream(state, sums), found.log_z
+    sums, fading = run_batch(stream.state, batch, stream.sums, engine)
+    state, _ = update(stream.state, sums, fading.blocks(batch), rule, engine)
+    return Stream(state, fading), sums.log_z

@@ -1,9 +1,6 @@
-"""Structure: which factors each variable belongs to, alpha (eq:alpha), by one of three rules.
+"""Structure: which factors each variable belongs to, alpha (eq:alpha), by one of three rules."""
 
-A rule works on one block at a time. ``questions`` says what the next pass is to measure under the
-parameters at hand; ``alpha`` turns the answers into alpha (J, n), which were measured on a ``share`` of
-the samples of the estimate. The first update of a fit has no answers yet and goes by the best factor alone.
-"""
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import chdtri
@@ -16,40 +13,68 @@ FIRST_LEVEL = 0.05
 FURTHER_LEVEL = 0.001
 
 
-class Tree:
+class Measured(NamedTuple):
+    """What a rule goes by, of one block, after a pass.
+
+    estimate : the marginals by the sums of the pass, for the factors of ``n_starts`` starts
+    questions, answers : what the pass was asked beyond the marginals, and what it found out
+    measured_share : of the weight of the sums, that of the samples which answered
+    """
+
+    block: Block
+    estimate: Estimate
+    n_starts: int
+    questions: Questions = Questions()
+    answers: Answers = Answers(())
+    measured_share: float = 1.0
+
+
+class Rule(Protocol):
+    """How alpha is chosen, one block at a time."""
+
+    def alpha(self, measured: Measured) -> np.ndarray:
+        """alpha (J, n); the first update of a fit has no answers yet and goes by the best factor alone."""
+
+    def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
+        """What the next pass is to measure under the new estimate and this alpha (J, n)."""
+
+    def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """What the objective of the labels under the alpha before counts twice, (J,), by the alpha after, (J, n)."""
+
+
+class Tree(Rule):
     """Each variable belongs to the one factor that knows most about it (eq:tree)."""
 
-    def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
-        """Nothing: the marginals tell all."""
-        return Questions()
-
-    def alpha(
-        self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int, share: float
-    ):
+    def alpha(self, measured: Measured) -> np.ndarray:
         """1 for the best factor."""
+        block, estimate, n_starts = measured[:3]
         first = _most_informative(block, estimate, n_starts)
         return _spread(first, np.ones(first.shape), estimate.dependence.shape) * block.informative
 
+    def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
+        """Nothing: the marginals tell all."""
+        return Questions()
+
     def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """What the objective counts twice, (J,): nothing, since alpha sums to at most 1 for any labels."""
+        """Nothing, since alpha sums to at most 1 for any labels."""
         return np.zeros(len(after))
 
 
 class Overlap(Tree):
-    """The paper's heuristic: the share of all samples in which a factor is the first guessed right."""
+    """The paper's heuristic for eq:alpha: the share of all samples in which a factor is the first guessed right."""
 
-    def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
-        """For right guesses, in the order of those of the last pass."""
-        right = estimate.dependence if answers.guesses is None else answers.guesses[0]
-        return Questions(order=np.argsort(-_by_start(right, n_starts), axis=1, kind="stable"))
-
-    def alpha(
-        self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int, share: float
-    ):
+    def alpha(self, measured: Measured) -> np.ndarray:
         """Shares of all samples, disjoint, so that those of a variable sum to at most 1."""
-        if answers.guesses is None:
-            return super().alpha(block, estimate, questions, answers, n_starts, share)
-        return answers.guesses[1] / (share * block.total) * block.informative
+        guesses, block = measured.answers.guesses, measured.block
+        if guesses is None:
+            return super().alpha(measured)
+        return guesses[1] / (measured.measured_share * block.total) * block.informative
+
+    def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
+        """For right guesses, in the order of those of the last pass."""
+        guesses = measured.answers.guesses
+        right = measured.estimate.dependence if guesses is None else guesses[0]
+        return Questions(order=np.argsort(-_by_start(right, measured.n_starts), axis=1, kind="stable"))
 
 
 class Unique(Tree):
@@ -60,8 +85,23 @@ class Unique(Tree):
     factors, less its bias, and 0 where not significant.
     """
 
-    def questions(self, block: Block, estimate: Estimate, alpha, answers: Answers, n_starts: int) -> Questions:
+    def alpha(self, measured: Measured) -> np.ndarray:
+        """Shares of unique information."""
+        block, estimate, n_starts = measured[:3]
+        links, joint = measured.questions.links, measured.answers.joint
+        if links is None:
+            return super().alpha(measured)
+        n_states = len(estimate.prior)
+        shares = np.zeros(links.shape)
+        known = np.take_along_axis(_by_start(estimate.dependence, n_starts), links[:, :1], axis=1)[:, 0]
+        shares[:, 0] = known > _critical(FIRST_LEVEL, block, n_states - 1)
+        if joint is not None:
+            self._further(shares, measured, links, joint)
+        return _spread(links, shares, estimate.dependence.shape) * block.informative
+
+    def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
         """For the joint states of the best factors of each variable."""
+        block, estimate, n_starts = measured[:3]
         n_states, n_factors = estimate.prior.shape
         depth = min(n_factors // n_starts, most_links(n_states))
         links = best_links(block, estimate, n_starts, depth)
@@ -71,36 +111,21 @@ class Unique(Tree):
             links[:, d][~adds] = -1
         return Questions(links=links)
 
-    def alpha(
-        self, block: Block, estimate: Estimate, questions: Questions, answers: Answers, n_starts: int, share: float
-    ):
-        """Shares of unique information."""
-        links = questions.links
-        if links is None:
-            return super().alpha(block, estimate, questions, answers, n_starts, share)
-        n_states = len(estimate.prior)
-        shares = np.zeros(links.shape)
-        known = np.take_along_axis(_by_start(estimate.dependence, n_starts), links[:, :1], axis=1)[:, 0]
-        shares[:, 0] = known > _critical(FIRST_LEVEL, block, n_states - 1)
-        if answers.joint is not None:
-            self._further(shares, block, estimate, links, answers.joint, share)
-        return _spread(links, shares, estimate.dependence.shape) * block.informative
-
     def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """What the objective counts twice, (J,).
+        """What alpha, measured on the labels before, allows too much for the labels at hand, (J,).
 
-        Alpha was measured on the labels before; what it allows too much for the labels at hand is to be
-        taken off, so that the objective stays a lower bound.
+        Without it the objective stays a lower bound (eq:tclb2).
         """
         return (np.maximum(before - after, 0) * estimate.dependence).sum(axis=1)
 
-    def _further(self, shares, block, estimate, links, joint, measured) -> None:
-        """Fill in the shares (S, D, n) of all factors but the first; joint sums have ``measured`` of the weight."""
+    def _further(self, shares: np.ndarray, measured: Measured, links: np.ndarray, joint: np.ndarray) -> None:
+        """Fill in the shares (S, D, n) of all factors but the first, by their joint sums."""
+        block, estimate, measured_share = measured.block, measured.estimate, measured.measured_share
         n_states, n_factors = estimate.prior.shape
         start, columns, factors = linked(links, n_factors // len(links))
         freedom = (n_states - 1) * block.freedom[columns]
         observed = block.observed[columns]
-        seen = measured * observed
+        seen = measured_share * observed
         adds = np.ones(columns.size, bool)
         for d in range(1, len(factors)):
             adds &= factors[d] >= 0
@@ -110,13 +135,14 @@ class Unique(Tree):
                 first_factors(joint, n_states, len(factors), d + 1), n_states, columns
             )
             joint_freedom = freedom * n_states**d
-            adds &= unique > _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns] / measured
+            critical = _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns]
+            adds &= unique > critical / measured_share
             known = _known(block, estimate, np.maximum(factors[d], 0), columns)
             ratio = (unique - joint_freedom / (2 * seen)) / np.maximum(known - freedom / (2 * observed), 1e-12)
             shares[start, d, columns] = np.where(adds, np.clip(ratio, 0, 1), 0)
 
 
-RULES = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
+RULES: dict[str, Rule] = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
 
 
 def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> np.ndarray:
@@ -149,7 +175,7 @@ def _known(block: Block, estimate: Estimate, factors: np.ndarray, columns: np.nd
 
 
 def most_links(n_states: int) -> int:
-    """How many factors of a variable are looked at together: their joint states stay few."""
+    """The number of factors of a variable that are looked at together: their joint states stay few."""
     return 3 if n_states <= 3 else 2
 
 

@@ -20,6 +20,11 @@ from hicorex.kernels.structure import LARGEST_RATIO
 # Every state's marginal is estimated as if it had seen one more sample of the column's own marginal.
 PRIOR_SAMPLES = 1.0
 
+# Each family has named tuples of arrays and tiles of its own, which others pass along without a look inside.
+Parameters = Any
+Coefficients = Any
+Tile = Any
+
 
 class Block(ABC):
     """A block of columns, and what is the same in every pass over weighted samples; the samples are elsewhere.
@@ -231,9 +236,9 @@ class Answers(NamedTuple):
     """What a pass over a tile found out about a block: sums, so that those of tiles add up."""
 
     sums: tuple[np.ndarray, ...]
-    log_mixture: np.ndarray | None
-    joint: np.ndarray | None
-    guesses: np.ndarray | None
+    log_mixture: np.ndarray | None = None
+    joint: np.ndarray | None = None
+    guesses: np.ndarray | None = None
 
 
 def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

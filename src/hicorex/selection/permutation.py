@@ -7,7 +7,11 @@ import numpy as np
 from hicorex.compatibility import check_pandas_support
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
-from hicorex.layer.loop import fit_layer, run_pass, used_only
+from hicorex.layer.loop import fit_layer
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.options import FitOptions
+from hicorex.layer.state import used_only
+from hicorex.layer.structure import Rule
 
 # A test ends early once chance has done as well this many times (Besag and Clifford).
 ENOUGH = 10
@@ -48,22 +52,22 @@ def compare_with_chance(
     name: str,
     explains: np.ndarray,
     data: Data,
-    rule: Any,
+    rule: Rule,
     engine: Engine,
     *,
     n_permutations: int,
     seed: np.random.SeedSequence,
-    **settings: Any,
+    options: FitOptions,
 ) -> list[Tested]:
     """Fit a layer to data whose columns are shuffled, again and again, and compare what it explains.
 
-    ``explains`` (m,) is E[log Z_j] of the layer under test; ``settings`` are those of its fit.
+    ``explains`` (m,) is E[log Z_j] of the layer under test; ``options`` are those of its fit.
     """
     observed = np.array([explains.sum(), *explains])
     as_good, drawn = np.zeros((2, observed.size))
     for own in seed.spawn(n_permutations):
         shuffled = data.shuffled(np.random.default_rng(own))
-        state = fit_layer(shuffled, rule, engine, seed=own, **settings).state
+        state = fit_layer(shuffled, rule, engine, options, own).state
         found = used_only(run_pass(state, shuffled, engine).log_z)
         open_yet = as_good < ENOUGH
         drawn += open_yet

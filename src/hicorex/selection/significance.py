@@ -10,7 +10,11 @@ import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
-from hicorex.layer.loop import State, add_scores, block_coefficients, fit_layer
+from hicorex.layer.labels import add_scores, block_coefficients
+from hicorex.layer.loop import fit_layer
+from hicorex.layer.options import FitOptions
+from hicorex.layer.state import State
+from hicorex.layer.structure import Rule
 
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.01
@@ -19,7 +23,9 @@ HALF_FIT_ITERATIONS = 6
 MOST_CELLS, FEWEST_ROWS = 2**23, 10_000
 
 
-def link_probabilities(data: Data, rule, engine: Engine, *, seed: np.random.SeedSequence, **sizes) -> list[np.ndarray]:
+def link_probabilities(
+    data: Data, rule: Rule, engine: Engine, n_factors: int, n_states: int, seed: np.random.SeedSequence
+) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
     rng = np.random.default_rng(seed.spawn(1)[0])
     most = max(FEWEST_ROWS, MOST_CELLS // data.n_columns)
@@ -33,10 +39,9 @@ def link_probabilities(data: Data, rule, engine: Engine, *, seed: np.random.Seed
     one = np.repeat(first, 2)[:n_samples] ^ (np.arange(n_samples) % 2 == 1)
     halves = [data.take(np.flatnonzero(own), engine) for own in (one, ~one)]
     by_half = []
+    options = FitOptions(n_factors, n_states, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0)
     for fitted, held_out in (halves, halves[::-1]):
-        state = fit_layer(
-            fitted, rule, engine, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0, seed=seed, **sizes
-        ).state
+        state = fit_layer(fitted, rule, engine, options, seed).state
         by_half.append(held_out_probabilities(state, held_out, engine))
     return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
 

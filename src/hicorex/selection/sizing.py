@@ -1,6 +1,6 @@
 """How many factors a table has: as many as raise the bound on samples that the fit has not seen."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -10,8 +10,13 @@ from hicorex.bounds.evaluation import View, explain, links_of, view
 from hicorex.engine import Engine
 from hicorex.information import mean_and_error
 from hicorex.layer.data import Data
-from hicorex.layer.loop import Run, State, fit_layer, harden
+from hicorex.layer.labels import harden
+from hicorex.layer.loop import fit_layer
 from hicorex.layer.notes import Notes
+from hicorex.layer.options import FitOptions
+from hicorex.layer.progress import Progress
+from hicorex.layer.state import State
+from hicorex.layer.structure import Rule
 
 N_FOLDS = 3
 # Rows beyond this many add little to the choice of a size.
@@ -61,13 +66,13 @@ class Search:
     def __init__(
         self,
         data: Data,
-        rule: Any,
+        rule: Rule,
         engine: Engine,
+        options: FitOptions,
         seed: np.random.SeedSequence,
         look_ahead: bool,
-        progress: Callable,
+        progress: Progress,
         notes: Notes,
-        **settings: Any,
     ):
         rng = np.random.default_rng(seed.spawn(1)[0])
         rows = rng.permutation(data.n_samples)[:MOST_ROWS]
@@ -79,7 +84,7 @@ class Search:
         self._weight = np.concatenate([held_out.sample_weight for _, held_out in self._folds]).astype(float)
         self._rule, self._engine, self._seed = rule, engine, seed
         self._look_ahead, self._progress = look_ahead, progress
-        self._settings = settings | {"max_iter": min(settings["max_iter"], MOST_ITERATIONS)}
+        self._options = replace(options, n_starts=N_STARTS, max_iter=min(options.max_iter, MOST_ITERATIONS))
         self._notes = notes
         self._parts: dict[int, list[tuple[np.ndarray, int]]] = notes.recall_sizes(
             [held_out.n_samples for _, held_out in self._folds]
@@ -97,7 +102,7 @@ class Search:
         values = np.concatenate(explained)
         if n_factors not in self.tried:
             self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), max(used))
-            self._progress(self.tried[n_factors])
+            self._progress.size(self.tried[n_factors])
         return values
 
     def _fold(self, n_factors: int, fold: int) -> tuple[np.ndarray, int]:
@@ -133,13 +138,8 @@ class Search:
 
     def _fit(self, data: Data, n_factors: int, name: str) -> State:
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
-        sizes: dict[str, Any] = {"n_factors": n_factors, "n_starts": N_STARTS}
-        run = self._notes.recall_run(name, data.blocks, **sizes, n_states=self._settings["n_states"])
-
-        def keep(run: Run) -> None:
-            self._notes.note("run", (name, run))
-
-        return fit_layer(data, self._rule, self._engine, seed=seed, **self._settings, **sizes, run=run, keep=keep).state
+        options = replace(self._options, n_factors=n_factors)
+        return fit_layer(data, self._rule, self._engine, options, seed, notes=self._notes, name=name).state
 
     def gain(self, few: int, many: int) -> tuple[float, float]:
         """How much more the larger size explains, and its standard error."""

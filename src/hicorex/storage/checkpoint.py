@@ -12,8 +12,9 @@ import numpy as np
 
 import hicorex
 from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError, caution
-from hicorex.layer.loop import Run
 from hicorex.layer.notes import Notes
+from hicorex.layer.options import FitOptions
+from hicorex.layer.race import Run
 from hicorex.marginals.base import Block
 from hicorex.storage.archive import read_archive, write_archive
 from hicorex.storage.layer_checks import check_run, check_sizes
@@ -116,14 +117,12 @@ class _Part(Notes):
     def recall(self, key: str) -> Any:
         return self._whole.recall(f"{self._part}.{key}")
 
-    def recall_run(
-        self, name: str, blocks: Sequence[Block], n_starts: int, n_factors: int, n_states: int
-    ) -> Run | None:
+    def recall_run(self, name: str, blocks: Sequence[Block], options: FitOptions) -> Run | None:
         begun = self.recall("run")
         if begun is None or is_a(tuple, begun, "the run")[0] != name:
             return None
         _, run = begun
-        check_run(run, blocks, n_starts, n_factors, n_states)
+        check_run(run, blocks, options.n_starts, options.n_factors, options.n_states)
         return run
 
     def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[int, list[tuple[np.ndarray, int]]]:

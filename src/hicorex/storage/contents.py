@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
 from hicorex.input.encoder import Encoder
 from hicorex.layer.batches import FadingSums
-from hicorex.layer.loop import Best, Run, State
+from hicorex.layer.race import Best, Run
+from hicorex.layer.state import State
 from hicorex.layer.stream import Stream
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Joint, Questions

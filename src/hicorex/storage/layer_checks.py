@@ -8,7 +8,8 @@ import numpy as np
 from hicorex.exceptions import UnsoundError
 from hicorex.input.encoder import FARTHEST
 from hicorex.layer.batches import FadingSums
-from hicorex.layer.loop import Best, Run, State
+from hicorex.layer.race import Best, Run
+from hicorex.layer.state import State
 from hicorex.layer.structure import most_links
 from hicorex.marginals.base import Block, Questions
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, list_of, number, whole, whole_list

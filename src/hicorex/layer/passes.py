@@ -1,0 +1,98 @@
+"""What passes over the samples at each iteration: all of them, or batches with sums that fade."""
+
+from typing import Protocol
+
+import numpy as np
+
+from hicorex.engine import Engine
+from hicorex.layer.batches import Batches, FadingSums
+from hicorex.layer.data import Data
+from hicorex.layer.one_pass import PassSums, run_pass
+from hicorex.layer.race import PACE, PACE_OF_BATCHES, Best, Pace
+from hicorex.layer.state import State
+from hicorex.layer.step import update
+from hicorex.layer.structure import Rule
+from hicorex.marginals.base import Block
+
+
+class Passes(Protocol):
+    """One pass an iteration.
+
+    pace : how the course of a start is judged that sees these passes
+    fading : sums over the batches so far, None if every pass is over all samples
+    """
+
+    pace: Pace
+    fading: FadingSums | None
+
+    def next(self, state: State, iteration: int) -> tuple[PassSums, list[Block]]:
+        """The sums of a pass under the state, and the blocks that they are sums over."""
+
+    def keep_factors(self, factors: np.ndarray) -> None:
+        """Go on with some of the factors."""
+
+    def conclude(self, best: Best, rule: Rule) -> tuple[State, np.ndarray]:
+        """The state that follows from all samples after the best iterate, and its mean log Z_j (m,)."""
+
+
+class AllSamples(Passes):
+    """Every pass is over all samples."""
+
+    pace, fading = PACE, None
+
+    def __init__(self, data: Data, engine: Engine):
+        self._data, self._engine = data, engine
+
+    def next(self, state: State, iteration: int) -> tuple[PassSums, list[Block]]:
+        """The sums over all samples."""
+        return run_pass(state, self._data, self._engine), self._data.blocks
+
+    def keep_factors(self, factors: np.ndarray) -> None:
+        """Nothing is held from one pass to the next."""
+
+    def conclude(self, best: Best, rule: Rule) -> tuple[State, np.ndarray]:
+        """The best iterate itself."""
+        return best.state, best.log_z
+
+
+class RandomBatches(Passes):
+    """Every pass is over a batch of random samples; its sums are added to those of earlier ones, which fade."""
+
+    pace = PACE_OF_BATCHES
+
+    def __init__(self, data: Data, batches: Batches, engine: Engine, fading: FadingSums | None):
+        self._data, self._batches, self._engine, self.fading = data, batches, engine, fading
+
+    def next(self, state: State, iteration: int) -> tuple[PassSums, list[Block]]:
+        """The sums over all batches up to that of the iteration."""
+        batch = self._batches.take(iteration)
+        sums, self.fading = run_batch(state, batch, self.fading, self._engine)
+        return sums, self.fading.blocks(batch)
+
+    def keep_factors(self, factors: np.ndarray) -> None:
+        """Let go of the sums of the other factors."""
+        if self.fading is not None:
+            self.fading = self.fading.take(factors)
+
+    def conclude(self, best: Best, rule: Rule) -> tuple[State, np.ndarray]:
+        """One step more by all samples; log Z_j is that before it."""
+        sums = run_pass(best.state, self._data, self._engine)
+        state, _ = update(best.state, sums, self._data.blocks, rule, self._engine)
+        return state, sums.log_z
+
+
+def passes_over(
+    data: Data, batch_size: int | None, engine: Engine, seed: np.random.SeedSequence, fading: FadingSums | None
+) -> Passes:
+    """Passes over batches of this size after those that are already in ``fading``, or over all samples."""
+    if batch_size is None or batch_size >= data.n_samples:
+        return AllSamples(data, engine)
+    return RandomBatches(data, Batches(data, batch_size, engine, seed), engine, fading)
+
+
+def run_batch(state: State, batch: Data, fading: FadingSums | None, engine: Engine) -> tuple[PassSums, FadingSums]:
+    """One pass over a batch, with sums over this and all batches before."""
+    found = run_pass(state, batch, engine)
+    fading = FadingSums.after(fading, batch, found.label_sum, [answers.sums for answers in found.answers])
+    answers = [own._replace(sums=sums) for own, sums in zip(found.answers, fading.sums, strict=True)]
+    return PassSums(fading.label_sum, found.log_z, answers, batch.total / fading.total), fading

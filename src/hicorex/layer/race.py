@@ -1,0 +1,156 @@
+"""The race of starts: which still run, how each fares, and the best iterate of all."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hicorex.layer.batches import FadingSums
+from hicorex.layer.data import Data
+from hicorex.layer.options import FitOptions
+from hicorex.layer.starts import prime_unused
+from hicorex.layer.state import State, factors_of
+
+
+class Pace(NamedTuple):
+    """How the course of a start is judged.
+
+    window : the mean objective of this number of iterations is compared with that of as many before
+    smooth : the iterations whose mean tells how high a start is and how fast it grows
+    patience : a start is given up when this number of steps like its best recent one would not make it the best
+    noisy : whether one pass may be luckier than another, so that the mean of a window counts as the objective
+    """
+
+    window: int
+    smooth: int
+    patience: int
+    noisy: bool
+
+
+PACE, PACE_OF_BATCHES = Pace(5, 1, 8, noisy=False), Pace(10, 5, 16, noisy=True)
+
+
+class Best(NamedTuple):
+    """The best iterate so far: its objective, its start, its state, and mean log Z_j under it (m,)."""
+
+    objective: float
+    start: int
+    state: State
+    log_z: np.ndarray
+
+
+class Run(NamedTuple):
+    """A fit on its way, all that its further iterations follow from.
+
+    iteration : number of iterations done
+    state, running : of the starts still running, and which these are
+    histories : the objective of every start at each of its iterations
+    best : the best iterate so far
+    generators : the state of every start's random generator
+    primed : for every start, the iterations done when factors of it were last started anew
+    sums : over the batches so far, None if every pass is over all samples
+    """
+
+    iteration: int
+    state: State
+    running: list[int]
+    histories: list[list[float]]
+    best: Best
+    generators: list[dict]
+    primed: list[int]
+    sums: FadingSums | None
+
+
+class Race:
+    """The starts of a fit, side by side; one that has no hope to become the best is given up.
+
+    iteration : number of iterations done
+    state, running : of the starts still running, and which these are
+    histories : the objective of every start at each of its iterations
+    best : the best iterate so far
+    """
+
+    def __init__(self, run: Run, rngs: list[np.random.Generator], options: FitOptions, pace: Pace):
+        for rng, state in zip(rngs, run.generators, strict=True):
+            rng.bit_generator.state = state
+        self.iteration, self.state, self.running, histories, self.best, _, primed, _ = run
+        self.histories, self._primed = [list(history) for history in histories], list(primed)
+        self._rngs, self._options, self._pace = rngs, options, pace
+        self._kept = list(range(len(self.running)))
+
+    @property
+    def settled(self) -> bool:
+        """Whether no start has any more to win."""
+        return not self._kept
+
+    def record(self, log_z: np.ndarray, excess: np.ndarray) -> None:
+        """Hear of the states at hand: mean log Z_j, and what the objective counts twice, both (J,)."""
+        objective = (log_z - excess).reshape(len(self.running), -1).sum(axis=1)
+        for start, value in zip(self.running, objective, strict=True):
+            self.histories[start].append(float(value))
+        if self._pace.noisy:
+            objective = np.array([np.mean(self.histories[start][-self._pace.window :]) for start in self.running])
+        leader = int(objective.argmax())
+        leads = objective[leader] > self.best.objective
+        leads |= self._pace.noisy and self.running[leader] == self.best.start
+        # The first two iterates do not have the structure of the rule yet.
+        if leads and self.iteration >= min(2, self._options.max_iter - 1):
+            state = self.state.take([leader])
+            log_z = log_z[factors_of([leader], state.n_factors)]
+            self.best = Best(float(objective[leader]), self.running[leader], state, log_z)
+        self._kept = [at for at, start in enumerate(self.running) if self._goes_on(start)]
+
+    def prime_unused(self, following: State, log_z: np.ndarray, data: Data) -> None:
+        """Start factors that explain nothing anew, in place; their starts are judged from here on."""
+        for at in prime_unused(following, log_z, data, [self._rngs[start] for start in self.running]):
+            self._primed[self.running[at]] = self.iteration + 1
+
+    def advance(self, following: State) -> np.ndarray:
+        """Go on with the next states of the starts that are kept; return their factors among those so far."""
+        factors = factors_of(self._kept, following.n_factors)
+        self.state = following.take(self._kept)
+        self.running = [self.running[at] for at in self._kept]
+        self.iteration += 1
+        return factors
+
+    def as_run(self, fading: FadingSums | None) -> Run:
+        """The race as it is stored, with the sums over batches that belong to it."""
+        done = [list(history) for history in self.histories]
+        return Run(
+            self.iteration,
+            self.state,
+            self.running,
+            done,
+            self.best,
+            generator_states(self._rngs),
+            list(self._primed),
+            fading,
+        )
+
+    def _goes_on(self, start: int) -> bool:
+        """Whether a start has more to win: its objective still grows, and it is the best or may become it."""
+        recent = self.histories[start][self._primed[start] :]
+        if _finished(recent, self._options.tol, self._pace.window):
+            return False
+        return start == self.best.start or _hopeful(recent, self.best.objective, self._options.tol, self._pace)
+
+
+def generator_states(rngs: list[np.random.Generator]) -> list[dict]:
+    """Where random generators are, so that others can go on from there."""
+    return [dict(rng.bit_generator.state) for rng in rngs]
+
+
+def _finished(history: list[float], tol: float, window: int) -> bool:
+    """Whether the objective has not grown from one window to the next, the paper's end of the iterations."""
+    if len(history) < 2 * window:
+        return False
+    before, after = sum(history[-2 * window : -window]) / window, sum(history[-window:]) / window
+    return after - before <= tol * max(abs(after), 1e-3)
+
+
+def _hopeful(history: list[float], best: float, tol: float, pace: Pace) -> bool:
+    """Whether a start may yet become the best."""
+    if len(history) < pace.window:
+        return True
+    means = np.convolve(history[1 - pace.window :], np.full(pace.smooth, 1 / pace.smooth), mode="valid")
+    step = max(0.0, float(np.diff(means).max()))
+    return means[-1] + pace.patience * step > best + tol * abs(best)
