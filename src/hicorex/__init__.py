@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hicorex import datasets, plot
-    from hicorex.bounds.bounds import Bounds
+    from hicorex.bounds.result import Bounds
     from hicorex.corex import Corex
     from hicorex.exceptions import HicorexError
     from hicorex.hierarchy import HierarchicalCorex
@@ -28,7 +28,7 @@ __all__ = [
 
 # Names come from their modules when they are first asked for, so that the command line starts at once.
 _MODULES = {
-    "Bounds": "bounds.bounds",
+    "Bounds": "bounds.result",
     "Checkpoint": "storage.checkpoint",
     "Corex": "corex",
     "HicorexError": "exceptions",

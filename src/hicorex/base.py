@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hicorex.bounds.bounds import Bounds, bounds_of
-from hicorex.bounds.evidence import Evidence, Rung, gather
+from hicorex.bounds.bounds import bounds_of
+from hicorex.bounds.evidence import Evidence, StackedLayer, gather
+from hicorex.bounds.result import Bounds
 from hicorex.compatibility import parameter_names
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
@@ -270,17 +271,17 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     def _evidence(self, X: Any, depth: int, weight: np.ndarray | None = None) -> Evidence:
         """What the layers say about new samples, so many of them counting."""
         stack = self._stack
-        rungs: list[Rung] = []
+        stacked: list[StackedLayer] = []
         table = take_in(X, least_samples=1)
         with table.engine(self.n_jobs) as engine:
             first = data = stack[0]._encode(table, engine, weight)
             for layer, above in zip_longest(stack, stack[1:]):
                 feeding = None if above is None else layer._view(data, engine, hard=True)
-                read = layer._schema.encode_labels if rungs else None
-                rungs.append(Rung(layer._view(data, engine, hard=False), feeding, read))
+                read = layer._schema.encode_labels if stacked else None
+                stacked.append(StackedLayer(layer._view(data, engine, hard=False), feeding, read))
                 if above is not None:
                     data = above._encode(layer._label_table(data, engine), engine, weight)
-            return gather(first, rungs, engine, stack[0]._surprisals, depth, self._column_name)
+            return gather(first, stacked, engine, stack[0]._surprisals, depth, self._column_name)
 
     def _expected(self) -> dict[str, str]:
         """The columns that the model knows, and what their values are, in words."""
@@ -310,8 +311,8 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     def _conclude(self, evidence: Evidence) -> None:
         """Keep the bounds, and what was usual in the fit."""
         self.bounds_ = bounds_of([evidence])
-        log_z = np.concatenate([facts.log_z for facts in evidence.soft])
-        self._usual = evidence.usual_score(), (log_z, np.concatenate([facts.log_z_spread for facts in evidence.soft]))
+        log_z = np.concatenate([means.log_z for means in evidence.soft])
+        self._usual = evidence.usual_score(), (log_z, np.concatenate([means.log_z_spread for means in evidence.soft]))
 
     def _unfitted(self) -> Self:
         """Another estimator with these parameters, to learn in the place of this one."""

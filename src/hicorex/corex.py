@@ -10,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.base import LayeredEstimator
-from hicorex.bounds.evaluation import View, links_of, view
-from hicorex.bounds.evidence import Rung, gather, marginal_surprisals
+from hicorex.bounds.entropy import marginal_surprisals
+from hicorex.bounds.evaluation import LayerEvaluator, links_of
+from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
 from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import caution
@@ -232,21 +233,21 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         learner = self._copied()
         table, weight = weighted(take_in(X), sample_weight)
         with table.engine(self.n_jobs) as engine:
-            rung, data = learner._learn_more(table, weight, engine, self._progress())
-            learner._conclude(gather(data, [rung], engine, name=table.name))
+            stacked, data = learner._learn_more(table, weight, engine, self._progress())
+            learner._conclude(gather(data, [stacked], engine, name=table.name))
         return self._publish(learner, X, table, weight)
 
-    def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Engine) -> tuple[Rung, Data]:
+    def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Engine) -> tuple[StackedLayer, Data]:
         """Get ready for further batches after a fit to the first, or to others; return as ``_learn_more``."""
         validate_data(self, table.head, reset=False, skip_check_array=True)
         data, _ = table.encode_open(self._schema, weight, engine)
         # The first update only asks what the next one needs.
         self._stream, _ = advance(Stream(self._state, None), data, RULES[self.structure], engine)
-        return Rung(view(self._state, self._links, data, engine)), data
+        return StackedLayer(LayerEvaluator.of(self._state, self._links, data, engine)), data
 
     def _learn_more(
         self, table: Intake, weight: np.ndarray | None, engine: Engine, progress: Progress
-    ) -> tuple[Rung, Data]:
+    ) -> tuple[StackedLayer, Data]:
         """One more batch; return how the layer looks at it, and its samples."""
         if not hasattr(self, "_stream"):
             if not hasattr(self, "_state"):
@@ -266,11 +267,11 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         self.histories_: list = [history if np.array_equal(own, self.history_) else own for own in self.histories_]
         self.history_: np.ndarray = history
         self.n_iter_ = len(self.history_)
-        return Rung(seen), data
+        return StackedLayer(seen), data
 
     def _fit(
         self, table: Intake, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress
-    ) -> tuple[Data, View]:
+    ) -> tuple[Data, LayerEvaluator]:
         """Learn the factors, unfitted as yet; return the samples as they were read, and how the layer looks at them."""
         validate_data(self, table.head, skip_check_array=True)
         self._schema = table.learn(self.marginals, weight, engine)
@@ -282,7 +283,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         done = notes.recall("fitted")
         if done is None:
             seen = self._learn(data, engine, seed, notes, progress)
-            self._conclude(gather(data, [Rung(seen)], engine, name=table.name))
+            self._conclude(gather(data, [StackedLayer(seen)], engine, name=table.name))
             self._surprisals = marginal_surprisals(data)
             fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name) and name not in READ}
             notes.conclude("fitted", fitted, instead_of=("sizes", "run"))
@@ -290,12 +291,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
             known(done, FITTED)
             self.__dict__.update({name: value for name, value in done.items() if name not in READ})
             check_corex(self)
-            seen = view(self._state, self._links, data, engine)
+            seen = LayerEvaluator.of(self._state, self._links, data, engine)
         return data, seen
 
     def _learn(
         self, data: Data, engine: Engine, seed: np.random.SeedSequence, notes: Notes, progress: Progress
-    ) -> View:
+    ) -> LayerEvaluator:
         """Find the factors and the structure, or go on with what was noted; return how they look at the samples."""
         rule = RULES[self.structure]
         if isinstance(self.n_factors, str):
@@ -389,7 +390,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         search = Search(data, RULES[self.structure], engine, options, seed, self._inner, progress, notes)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
-    def _keep(self, fit: Fit, data: Data, engine: Engine) -> View:
+    def _keep(self, fit: Fit, data: Data, engine: Engine) -> LayerEvaluator:
         """Set what a fit leaves behind: the best state, its factors in falling order of what they explain."""
         state, log_z = fit.state, fit.log_z
         while True:
@@ -410,13 +411,13 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         self.tc_ = float(self.tcs_.sum())
         return seen
 
-    def _show(self, state: State, data: Data, engine: Engine) -> View:
+    def _show(self, state: State, data: Data, engine: Engine) -> LayerEvaluator:
         """Set what follows from a state alone; how it looks at the samples."""
         self._state = replace(state, questions=[Questions() for _ in data.blocks])
         self.alpha_ = data.to_table(state.alpha).T
         self.mutual_information_ = data.to_table(all_information(state, data)).T
         self._links = links_of(state, data)
-        seen = view(self._state, self._links, data, engine)
+        seen = LayerEvaluator.of(self._state, self._links, data, engine)
         self._joints = {False: seen.smoothed}
         return seen
 
@@ -425,16 +426,16 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         linked = (chance < LEVEL) & self.alpha_.any(axis=1)
         self.clusters_ = np.where(linked, (self.alpha_ * self.mutual_information_).argmax(axis=1), -1)
 
-    def _feed(self, data: Data, engine: Engine) -> View:
+    def _feed(self, data: Data, engine: Engine) -> LayerEvaluator:
         """Get ready to feed another layer with most likely states; how these look at the samples of the fit."""
-        seen = view(self._state, self._links, data, engine, relabel=harden)
+        seen = LayerEvaluator.of(self._state, self._links, data, engine, relabel=harden)
         self._joints = self._joints | {True: seen.smoothed}
         return seen
 
-    def _view(self, data: Data, engine: Engine, hard: bool) -> View:
+    def _view(self, data: Data, engine: Engine, hard: bool) -> LayerEvaluator:
         """How the layer looks at new samples, by soft labels or most likely states."""
         relabel = harden if hard else None
-        return view(self._state, self._links, data, engine, self._joints[hard], relabel)
+        return LayerEvaluator.of(self._state, self._links, data, engine, self._joints[hard], relabel)
 
     def _label_table(self, data: Data, engine: Engine) -> Any:
         """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""

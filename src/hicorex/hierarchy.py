@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.base import LayeredEstimator
-from hicorex.bounds.evidence import Rung, gather
+from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
 from hicorex.corex import Corex
 from hicorex.engine import Engine
@@ -152,20 +152,20 @@ class HierarchicalCorex(LayeredEstimator):
             self._fit(table, weight, engine, Notes(), progress)
         validate_data(self, table.head, reset=False, skip_check_array=True)
         self.layers_ = [layer._copied() for layer in self.layers_]
-        rungs: list[Rung] = []
+        stacked: list[StackedLayer] = []
         read: list[Data] = []
         below = table
         for k, layer in enumerate(self.layers_):
-            rung, data = layer._learn_more(below, weight, engine, Progress())
+            own, data = layer._learn_more(below, weight, engine, Progress())
             read.append(data)
             above = k + 1 < len(self.layers_)
             feeding = layer._feed(data, engine) if above else None
-            rungs.append(rung._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
+            stacked.append(own._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
             if above:
                 below = take_in(layer._label_table(data, engine))
         self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
         self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
-        self._conclude(gather(read[0], rungs, engine, name=self._column_name))
+        self._conclude(gather(read[0], stacked, engine, name=self._column_name))
 
     def _fit(self, table: Intake, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()
@@ -174,7 +174,7 @@ class HierarchicalCorex(LayeredEstimator):
         layers: list[Corex] = []
         stop_reason = "as many layers as asked for"
         read: list[Data] = []
-        rungs: list[Rung] = []
+        stacked: list[StackedLayer] = []
         for size, n_states in zip(sizes, states, strict=True):
             if layers:
                 table = take_in(layers[-1]._label_table(read[-1], engine))
@@ -187,8 +187,8 @@ class HierarchicalCorex(LayeredEstimator):
             if layers and not explains:
                 break
             if layers:
-                rungs[-1] = rungs[-1]._replace(feeding=layers[-1]._feed(read[-1], engine))
-            rungs.append(Rung(seen, read=layer._schema.encode_labels if layers else None))
+                stacked[-1] = stacked[-1]._replace(feeding=layers[-1]._feed(read[-1], engine))
+            stacked.append(StackedLayer(seen, read=layer._schema.encode_labels if layers else None))
             layers.append(layer)
             read.append(data)
             if size == "auto" and layer.n_factors_ == 1 and explains:
@@ -199,7 +199,7 @@ class HierarchicalCorex(LayeredEstimator):
         self.stop_reason_ = stop_reason
         self.n_iter_ = max(layer.n_iter_ for layer in layers)
         self.tc_ = float(sum(layer.tc_ for layer in layers))
-        self._conclude(gather(read[0], rungs, engine, name=self._column_name))
+        self._conclude(gather(read[0], stacked, engine, name=self._column_name))
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""

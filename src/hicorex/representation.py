@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.bounds.bounds import Bounds, bounds_of
-from hicorex.bounds.evaluation import View, links_of, view
-from hicorex.bounds.evidence import Evidence, Rung, gather, marginal_surprisals
+from hicorex.bounds.bounds import bounds_of
+from hicorex.bounds.entropy import marginal_surprisals
+from hicorex.bounds.evaluation import LayerEvaluator, links_of
+from hicorex.bounds.evidence import Evidence, StackedLayer, gather
+from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import HicorexError, caution
 from hicorex.information import frequencies
@@ -86,11 +88,11 @@ def representation_bounds(
 
 
 def _gather(
-    table: Intake, data: Data, seen: View, labels: np.ndarray, engine: Engine, surprisals: list | None = None
+    table: Intake, data: Data, seen: LayerEvaluator, labels: np.ndarray, engine: Engine, surprisals: list | None = None
 ) -> Evidence:
-    evidence = gather(data, [Rung(seen)], engine, surprisals, name=table.name)
+    evidence = gather(data, [StackedLayer(seen)], engine, surprisals, name=table.name)
     # The labels are not the state's own, so that its log Z says nothing about them.
-    evidence = evidence._replace(soft=[facts._replace(log_z=facts.unique) for facts in evidence.soft])
+    evidence = evidence._replace(soft=[means._replace(log_z=means.unique) for means in evidence.soft])
     if not evidence.no_upper:
         # Columns that are not discrete do not vary here, so that they tell no samples apart.
         discrete = [
@@ -119,8 +121,8 @@ def _structure(data: Data, labels: np.ndarray, engine: Engine) -> tuple[State, l
 
 def _view(
     state: State, links: list, data: Data, labels: np.ndarray, engine: Engine, trained: list | None = None
-) -> View:
-    return view(state, links, data, engine, trained, _instead(labels))
+) -> LayerEvaluator:
+    return LayerEvaluator.of(state, links, data, engine, trained, _instead(labels))
 
 
 def _instead(labels: np.ndarray) -> Callable:

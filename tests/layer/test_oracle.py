@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.special import rel_entr
 
-from hicorex.bounds.evaluation import explain, links_of, view
-from hicorex.bounds.evidence import Rung, gather
+from hicorex.bounds.evaluation import LayerEvaluator, links_of
+from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.engine import LocalEngine
 from hicorex.input.intake import take_in
 from hicorex.layer.labels import harden
@@ -176,12 +176,12 @@ def test_tight_bound_equals_the_oracle(case, hard, own_marginals):
     relabel = harden if hard else None
     links = links_of(case.state, case.data)
     with LocalEngine(1) as engine:
-        seen = view(case.state, links, case.data, engine, relabel=relabel)
+        seen = LayerEvaluator.of(case.state, links, case.data, engine, relabel=relabel)
         joints = seen.smoothed
         if not own_marginals:
-            seen = view(case.state, links, case.data, engine, joints, relabel)
-        found = explain(seen, case.data, engine)
-        facts = gather(case.data, [Rung(seen)], engine).soft[0]
+            seen = LayerEvaluator.of(case.state, links, case.data, engine, joints, relabel)
+        found = seen.evaluate(case.data, engine)
+        facts = gather(case.data, [StackedLayer(seen)], engine).soft[0]
     labels, log_z = case.labels()
     if hard:
         labels = (labels == labels.max(axis=2, keepdims=True)).astype(float)

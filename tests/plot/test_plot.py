@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex, plot
-from hicorex.bounds.bounds import Bounds, LayerBounds
+from hicorex.bounds.result import Bounds, LayerBounds
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
 from hicorex.plot import canvas
 from hicorex.plot.bounds import layer_parts

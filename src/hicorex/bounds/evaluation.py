@@ -1,4 +1,4 @@
-"""What the labels of one layer say about samples: the tighter form of Thm basic, sample by sample.
+"""What the labels of one layer say about samples: TC_L (eq:tcl) in its tighter form, sample by sample.
 
 Labels are probabilistic functions of a sample, fixed before it is looked at. p(y) is always that of the
 samples at hand. The marginals p(x_i | y) are those of the samples at hand for a bound on their own
@@ -7,6 +7,7 @@ only lower the bound.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,15 +21,19 @@ from hicorex.layer.state import State
 from hicorex.layer.structure import first_factors, kept_links
 from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, most_likely
 
+# Puts other labels (k, m, T) in the place of a layer's, for samples from the given one on.
+Relabel = Callable[[np.ndarray, int], np.ndarray]
 
-class Explained(NamedTuple):
-    """What a layer says about some samples, one by one.
 
-    explained : (T,), sum_i log p(x_i | y_{S_i}) / p(x_i) - sum_j log p(y_j | x) / p(y_j), the mean over the labels
+class Evaluation(NamedTuple):
+    """What the labels of a layer say about some samples, one by one.
+
+    explained : (T,), sum_i log p(x_i | y_{S_i}) / p(x_i) - sum_j log p(y_j | x) / p(y_j), the mean over the labels;
+        its mean over the samples is TC_L(X; Y) (eq:tcl) with I(Y_{S_i}:X_i) in the place of I(Y:X_i)
     labels : (m, T), the most likely state of each factor
-    log_z : (m, T), log Z_j
-    cost : (m, T), the mean over the labels of log p(y_j | x) / p(y_j)
-    unique : (m, T), what explained loses without factor j
+    log_z : (m, T), log Z_j (eq:Z)
+    cost : (m, T), the mean over the labels of log p(y_j | x) / p(y_j); its mean over the samples is I(Y_j:X)
+    unique : (m, T), what ``explained`` loses without factor j
     """
 
     explained: np.ndarray
@@ -38,13 +43,14 @@ class Explained(NamedTuple):
     unique: np.ndarray
 
 
-class View(NamedTuple):
-    """All that it takes for a layer to say something about samples.
+@dataclass(frozen=True)
+class LayerEvaluator:
+    """Evaluates the labels of a layer on samples.
 
-    blocks, state, weights : of the layer
-    ratios : by block, the marginals given the labels that it goes by, relative to those of all labels
+    blocks, state, coefficients : of the layer
+    ratios : by block, the marginals given the labels, relative to those of all labels
     prior : (k, m, 1), p(y) of the samples at hand
-    share : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.base.unbiased
+    bias_correction : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.base.unbiased
     relabel : as in ``run_pass``
     smoothed : by block, the marginals of the samples at hand given the labels, smoothed as in a fit
     log_z : (m,) mean log Z_j of the samples at hand
@@ -52,32 +58,76 @@ class View(NamedTuple):
 
     blocks: list[Block]
     state: State
-    weights: list
+    coefficients: list
     ratios: list[list[Any]]
     prior: np.ndarray
-    share: float
-    relabel: Callable | None
+    bias_correction: float
+    relabel: Relabel | None
     smoothed: list[list[Joint]]
     log_z: np.ndarray
 
-    def explain(self, tiles: list[Any], first: int) -> Explained:
-        """What the layer says about some samples, by block, of which the first is this one of the table."""
-        labels, log_z = label_tile(self.state, self.blocks, self.weights, tiles)
+    @classmethod
+    def of(
+        cls,
+        state: State,
+        links: list[np.ndarray],
+        data: Data,
+        engine: Engine,
+        trained: list[list[Joint]] | None = None,
+        relabel: Relabel | None = None,
+    ) -> "LayerEvaluator":
+        """The evaluator of samples by the marginals ``trained`` of a fit, or by those of these very samples.
+
+        ``relabel`` as in ``run_pass``; ``harden`` for maximum-likelihood labels.
+        """
+        deep = links[0].shape[1] > 1
+        questions = [Questions(of_block if deep else None) for of_block in links]
+        sums = run_pass(State(state.prior, state.parameters, state.alpha, questions, 1), data, engine, relabel)
+        parts = list(zip(data.blocks, links, sums.answers, strict=True))
+        smoothed = [_joints(*part, sums.label_sum, PRIOR_SAMPLES) for part in parts]
+        joints = [_joints(*part, sums.label_sum, part[0].least_prior_samples) for part in parts]
+        if trained is not None:
+            joints = [
+                [fitted._replace(probability=here.probability) for fitted, here in zip(*both, strict=True)]
+                for both in zip(trained, joints, strict=True)
+            ]
+        bias_correction = 0.0 if trained is None else 1 / (2 * data.total)
+        ratios = [
+            [block.ratios(joint, len(state.prior), bias_correction) for joint in of_block]
+            for block, of_block in zip(data.blocks, joints, strict=True)
+        ]
+        # Not 0, should rounding give a sample another most likely state than in the pass before.
+        prior = np.maximum(sums.label_sum / data.total, 1e-12)[:, :, None]
+        coefficients = block_coefficients(state, data, engine)
+        return cls(data.blocks, state, coefficients, ratios, prior, bias_correction, relabel, smoothed, sums.log_z)
+
+    def evaluate_tile(self, tiles: list[Any], first: int) -> Evaluation:
+        """What the labels say about the samples of a tile, by block; ``first`` is the index of the first sample."""
+        labels, log_z = label_tile(self.state, self.blocks, self.coefficients, tiles)
         if self.relabel is not None:
             labels = self.relabel(labels, first)
         cost = np.empty(labels.shape[1:])
         kernels.labels.costs(labels, self.prior[:, :, 0], cost)
-        if self.share:
-            cost += self.share * ((labels**2 / self.prior).sum(axis=0) - 1)
+        if self.bias_correction:
+            cost += self.bias_correction * ((labels**2 / self.prior).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost
-        for block, tile, own in zip(self.blocks, tiles, self.ratios, strict=True):
-            for ratios in own:
+        for block, tile, of_block in zip(self.blocks, tiles, self.ratios, strict=True):
+            for ratios in of_block:
                 block.add_explained(tile, ratios, labels, explained, unique)
-        return Explained(explained, most_likely(labels), log_z, cost, unique)
+        return Evaluation(explained, most_likely(labels), log_z, cost, unique)
+
+    def evaluate(self, data: Data, engine: Engine) -> Evaluation:
+        """What the labels say about each sample of a table in memory."""
+
+        def of_tile(part: Part, rows: slice) -> Evaluation:
+            return self.evaluate_tile(part.tile(self.blocks, rows), part.first + rows.start)
+
+        arrays = zip(*engine.tiles(of_tile, data.parts), strict=True)
+        return Evaluation(*(np.concatenate(of_tiles, axis=-1) for of_tiles in arrays))
 
 
 def links_of(state: State, data: Data) -> list[np.ndarray]:
-    """For each block, the factors that each variable belongs to, best first, (1, D, n)."""
+    """For each block, the factors S_i that each variable belongs to, best first, (1, D, n)."""
     estimates = [
         Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
         for block, parameters in zip(data.blocks, state.parameters, strict=True)
@@ -88,6 +138,7 @@ def links_of(state: State, data: Data) -> list[np.ndarray]:
 def _joints(
     block: Block, links: np.ndarray, answers: Answers, label_sum: np.ndarray, prior_samples: float
 ) -> list[Joint]:
+    """The marginals p(x_i | y_{S_i}) of the columns of a block, those with as many factors together."""
     n_states, n_factors = label_sum.shape
     n_linked = (links[0] >= 0).sum(axis=0)
     alone = np.flatnonzero(n_linked == 1)
@@ -98,52 +149,8 @@ def _joints(
     if answers.joint is not None:
         _, columns, factors = linked(links, n_factors)
         for depth in range(2, len(factors) + 1):
-            own = n_linked[columns] == depth
-            sums = first_factors(block.of_columns(answers.joint, columns, own), n_states, len(factors), depth)
-            probability, parameters = block.joint_parameters(sums, columns[own], prior_samples)
-            joints.append(Joint(columns[own], factors[:depth, own], probability, parameters))
+            so_deep = n_linked[columns] == depth
+            sums = first_factors(block.of_columns(answers.joint, columns, so_deep), n_states, len(factors), depth)
+            probability, parameters = block.joint_parameters(sums, columns[so_deep], prior_samples)
+            joints.append(Joint(columns[so_deep], factors[:depth, so_deep], probability, parameters))
     return [joint for joint in joints if joint.columns.size]
-
-
-def view(
-    state: State,
-    links: list,
-    data: Data,
-    engine: Engine,
-    trained: list[list[Joint]] | None = None,
-    relabel: Callable | None = None,
-) -> View:
-    """How a layer looks at samples, by its marginals ``trained``, or by those of these very samples.
-
-    ``relabel`` as in ``run_pass``; ``harden`` for maximum-likelihood labels.
-    """
-    deep = links[0].shape[1] > 1
-    asking = State(state.prior, state.parameters, state.alpha, [Questions(own if deep else None) for own in links], 1)
-    found = run_pass(asking, data, engine, relabel)
-    parts = list(zip(data.blocks, links, found.answers, strict=True))
-    smoothed = [_joints(*part, found.label_sum, PRIOR_SAMPLES) for part in parts]
-    joints = [_joints(*part, found.label_sum, part[0].least_prior_samples) for part in parts]
-    if trained is not None:
-        joints = [
-            [fitted._replace(probability=here.probability) for fitted, here in zip(*both, strict=True)]
-            for both in zip(trained, joints, strict=True)
-        ]
-    # Not 0, should rounding give a sample another most likely state than in the pass before.
-    prior = np.maximum(found.label_sum / data.total, 1e-12)[:, :, None]
-    share = 0.0 if trained is None else 1 / (2 * data.total)
-    n_states = len(state.prior)
-    ratios = [
-        [block.ratios(joint, n_states, share) for joint in own] for block, own in zip(data.blocks, joints, strict=True)
-    ]
-    weights = block_coefficients(state, data, engine)
-    return View(data.blocks, state, weights, ratios, prior, share, relabel, smoothed, found.log_z)
-
-
-def explain(seen: View, data: Data, engine: Engine) -> Explained:
-    """What a layer says about each sample of a table in memory."""
-
-    def of_tile(part: Part, rows: slice) -> Explained:
-        return seen.explain(part.tile(seen.blocks, rows), part.first + rows.start)
-
-    arrays = zip(*engine.tiles(of_tile, data.parts), strict=True)
-    return Explained(*(np.concatenate(own, axis=-1) for own in arrays))

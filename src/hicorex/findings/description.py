@@ -12,7 +12,7 @@ from hicorex.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
-    from hicorex.bounds.bounds import Bounds
+    from hicorex.bounds.result import Bounds
 
 # The number of variables that introduce a factor.
 TOP = 10

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hicorex.bounds.bounds import Bounds
+from hicorex.bounds.result import Bounds
 from hicorex.findings.words import short
 from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, check_model, label_of, points_of, style_of
 

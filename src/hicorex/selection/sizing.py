@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.bounds.evaluation import View, explain, links_of, view
+from hicorex.bounds.evaluation import LayerEvaluator, links_of
 from hicorex.engine import Engine
 from hicorex.information import mean_and_error
 from hicorex.layer.data import Data
@@ -130,11 +130,13 @@ class Search:
         _, on_top = self._explain(top, links, Data.of_labels(fed.labels, n_states, held_out.sample_weight), own)
         return fed.explained + on_top.explained, used
 
-    def _explain(self, state: State, links: list, data: Data, trained: View | None = None, relabel: Any = None):
+    def _explain(
+        self, state: State, links: list, data: Data, trained: LayerEvaluator | None = None, relabel: Any = None
+    ):
         """How a layer looks at samples, by its own view of those of its fit, and what it says of each."""
         joints = None if trained is None else trained.smoothed
-        seen = view(state, links, data, self._engine, joints, relabel)
-        return seen, explain(seen, data, self._engine)
+        seen = LayerEvaluator.of(state, links, data, self._engine, joints, relabel)
+        return seen, seen.evaluate(data, self._engine)
 
     def _fit(self, data: Data, n_factors: int, name: str) -> State:
         seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
+from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds
 from hicorex.input.encoder import Encoder
 from hicorex.layer.batches import FadingSums
 from hicorex.layer.race import Best, Run

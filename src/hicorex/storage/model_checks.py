@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.bounds.bounds import Bounds, FactorBounds, LayerBounds
+from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds
 from hicorex.compatibility import validate_parameters
 from hicorex.exceptions import UnsoundError
 from hicorex.input.encoder import Encoder
