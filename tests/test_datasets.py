@@ -83,8 +83,8 @@ def test_sectors_from_a_mapping_and_a_file(tmp_path):
     [
         ("19990302,0,9\n", r"table_bad\.csv.* is broken: .*Row #13"),
         ("1999-03-02,0,9,9,9,9,9\n", r"table_bad\.csv.* is broken: .*Row #13"),
-        ("19991302,0,9,9,9,9,9\n", r"table_bad\.csv.* is broken: row 13 has date 19991302"),
-        ("990302,0,9,9,9,9,9\n", r"table_bad\.csv.* row 13 .*YYYYMMDD"),
+        ("19991302,0,9,9,9,9,9\n", r"table_bad\.csv.* is broken: row 12 has date 19991302"),
+        ("990302,0,9,9,9,9,9\n", r"table_bad\.csv.* row 12 .*YYYYMMDD"),
         ("19990302,0,9,9,9,,9\n", r"table_bad\.csv.* is broken"),
         ("19990302,0,9,9,9,nan,9\n", r"table_bad\.csv.* is broken"),
         ("19990302,0,9,9,9,0,9\n", r"table_bad\.csv.* close 0"),

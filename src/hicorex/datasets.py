@@ -261,7 +261,7 @@ def _month_ends(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
     if wrong.any():
         line = int(wrong.argmax())
         raise HicorexError(
-            f"{name} is broken: row {line + 1} has date {dates[line]} and close {closes[line]:g}; "
+            f"{name} is broken: row {line} has date {dates[line]} and close {closes[line]:g}; "
             "dates are YYYYMMDD and prices above 0."
         )
     order = np.argsort(dates, kind="stable")

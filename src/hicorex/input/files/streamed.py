@@ -95,7 +95,7 @@ class Brought(Source):
             if self._titled is not None:
                 frame = named(frame, [use.name for use in self._used], self._titled)
             if self._row_names is None:
-                return frame, np.arange(first + 1, stop + 1)
+                return frame, np.arange(first, stop)
             return frame, names_of_rows(column_of(raw, self._row_names), self.row_title, some=True)
 
     def batches(self, width: int = 1) -> Iterator[tuple[slice, Any, Any]]:
