@@ -67,14 +67,13 @@ test-oldest: $(UV) browser
 	$(call UNLOCKED,.venv-oldest,--extra test --resolution lowest-direct)
 	.venv-oldest/bin/$(PYTEST)
 
-# SP500=... : QuantQuote's archive, or monthly returns; DATA=... : the folder of the other data sets.
-DATA ?= $(wildcard ../shared/data)
-SP500 ?= $(wildcard $(DATA)/sp500)
+# HICOREX_DATA=... : the folder of the real data sets (real_data.py); SP500=... : QuantQuote's archive, or monthly returns.
 paper: $(ALL)
-	$(BIN)/python paper/run.py $(if $(SP500),--sp500 $(SP500)) $(if $(DATA),--data $(DATA))
+	$(BIN)/python paper/run.py $(if $(SP500),--sp500 $(SP500))
 
+# Writes docs/benchmarks.md; ONLY="limit peers" : some of the benchmarks.
 bench: $(ALL)
-	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python benchmarks/run.py $(ONLY)
 
 clean:
 	rm -rf .venv .venv-*

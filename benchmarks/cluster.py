@@ -1,174 +1,118 @@
-"""A cluster of two processes beside two threads of one: whole fits, and one pass.
+"""On a cluster.
 
-    python benchmarks/cluster.py [--data FOLDER] [--small]
-
-Fits ten factors to a generated float32 table of 500,000 x 500 (1 GB; --small: a tenth of the rows) and, given the
-folder of data sets, to the census as it is, 299,285 x 43, and one-hot, 299,285 x 505. Workers make or read their rows
-themselves, and hold them before the clock starts, as the table in memory is there before.
+Ten factors, two starts, fifteen iterations: two processes of one thread beside two threads of one process. Workers make
+or read their rows themselves and hold them before the clock starts, as the table in memory is there before. Traffic is
+that of one pass: the function that each worker gets, and the sums of a part. Both give the same bits.
 """
 
-import argparse
-import pickle
-import time
-import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from harness import Block, Table, alone, real_data, shortest, timed
+from internals import encode, pass_over, take_in, traffic
+from tables import gaussian_groups
 
 from hicorex import Corex
-from hicorex.input.intake import take_in
-from hicorex.layer.data import Data
-from hicorex.layer.one_pass import run_pass
-from hicorex.layer.structure import RULES, Measured
-from hicorex.marginals.base import Estimate
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 SETTINGS = {"n_init": 2, "max_iter": 15, "tol": 0.0, "random_state": 0, "n_jobs": 2}
-N_FACTORS, PASSES = 10, 5
-CHUNK = 50_000
+N_FACTORS, CHUNK = 10, 50_000
+CENSUS = "census_kdd/census_income_kdd.parquet"
 
 
-def floats(n_rows: int, first: int) -> np.ndarray:
-    """Some rows of a table of 500 columns in ten groups, each of them a hidden bit and noise."""
-    rng = np.random.default_rng(first)
-    size = min(CHUNK, n_rows - first)
-    hidden = rng.integers(0, 2, (size, N_FACTORS)).astype(np.float32)[:, np.arange(500) % N_FACTORS]
-    return hidden + rng.standard_normal((size, 500), np.float32)
+def made(n_rows: int, first: int) -> np.ndarray:
+    """Some rows of a table of 500 columns in ten groups."""
+    return gaussian_groups(min(CHUNK, n_rows - first), 500, N_FACTORS, noise=1.0, seed=first)
 
 
-def census(path: str, one_hot: bool) -> pd.DataFrame | np.ndarray:
-    """The census, its categories as they are or one-hot."""
-    frame = pd.read_parquet(path).drop(columns="split")
-    return pd.get_dummies(frame.select_dtypes("category")).to_numpy(np.int8) if one_hot else frame
+def census(one_hot: bool, first: int | None = None) -> pd.DataFrame | np.ndarray:
+    """The census, its categories as they are or one-hot; all rows, or some from one on."""
+    frame = pd.read_parquet(real_data.FOLDER / CENSUS).drop(columns="split")
+    table = pd.get_dummies(frame.select_dtypes("category")).to_numpy(np.int8) if one_hot else frame
+    return table if first is None else table[first : first + CHUNK]
 
 
-def some_rows(read, first: int) -> pd.DataFrame | np.ndarray:
-    return read()[first : first + CHUNK]
+def cases(quick: bool):
+    """Of each table a name, what gives the rows from one on, and all rows."""
+    n_rows = 5000 if quick else 500_000
+    rows_from = partial(made, n_rows)
+    yield "float32", rows_from, np.concatenate([rows_from(first) for first in range(0, n_rows, CHUNK)])
+    if not quick and real_data.find(CENSUS):
+        for name, one_hot in (("census, one-hot", True), ("census, mixed", False)):
+            yield name, partial(census, one_hot), census(one_hot)
 
 
-def tables(data: Path | None, small: bool):
-    """Of each table a name, the number of rows, what gives rows from one on, and the rows of the whole."""
-    if data:
-        path = str(data / "census_kdd" / "census_income_kdd.parquet")
-        for name, one_hot in (("census, mixed", False), ("census, one-hot", True)):
-            read = partial(census, path, one_hot)
-            whole = read()
-            yield name, len(whole), partial(some_rows, read), whole
-    n_rows = 50_000 if small else 500_000
-    pieces = partial(floats, n_rows)
-    yield "float32", n_rows, pieces, np.concatenate([pieces(first) for first in range(0, n_rows, CHUNK)])
-
-
-def on_workers(client, n_rows: int, pieces, whole):
-    """The table as a collection of Dask that workers have made and hold."""
+@contextmanager
+def on_workers(rows_from, whole):
+    """The table as a collection of Dask that the two workers of a cluster have made and hold."""
     import dask.array
     import dask.dataframe
     from dask import delayed
-    from distributed import wait
+    from distributed import Client, LocalCluster, wait
 
-    rows = [delayed(pieces, pure=False)(first) for first in range(0, n_rows, CHUNK)]
-    if isinstance(whole, np.ndarray):
-        sizes = [min(CHUNK, n_rows - first) for first in range(0, n_rows, CHUNK)]
-        parts = [
-            dask.array.from_delayed(own, (size, whole.shape[1]), whole.dtype)
-            for own, size in zip(rows, sizes, strict=True)
-        ]
-        X = dask.array.concatenate(parts)
-    else:
-        X = dask.dataframe.from_delayed(rows, meta=whole.iloc[:0], verify_meta=False)
-    X = client.persist(X)
-    wait(X)
-    return X
-
-
-def fitted(X) -> tuple[float, Corex]:
-    """Seconds of a fit, and the model."""
-    start = time.perf_counter()
-    model = Corex(N_FACTORS, **SETTINGS).fit(X)
-    return time.perf_counter() - start, model
+    firsts = range(0, len(whole), CHUNK)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as workers,
+        Client(workers) as client,
+    ):
+        rows = [delayed(rows_from, pure=False)(first) for first in firsts]
+        if isinstance(whole, np.ndarray):
+            shapes = [whole[first : first + CHUNK].shape for first in firsts]
+            parts = zip(rows, shapes, strict=True)
+            X = dask.array.concatenate([dask.array.from_delayed(own, shape, whole.dtype) for own, shape in parts])
+        else:
+            X = dask.dataframe.from_delayed(rows, meta=whole.iloc[:0], verify_meta=False)
+        X = client.persist(X)
+        wait(X)
+        yield X
 
 
-def passes(model: Corex, tables: list) -> tuple[list[float], Data, tuple[int, int]]:
-    """Seconds of a pass as in a fit over each of the tables, which take turns; data and traffic of the last."""
+def of_passes(tables) -> tuple[list[float], list[int], int]:
+    """Seconds of a pass over each of the tables, which take turns; traffic and number of parts of the last."""
     with ExitStack() as stack:
-        engines = [stack.enter_context(table.engine(2)) for table in tables]
-        data = [table.encode(model._schema, None, engine) for table, engine in zip(tables, engines, strict=True)]
-        states = [asked(model, own) for own in data]
-        sizes = [traffic(*own) for own in zip(engines, states, data, strict=True)]
-        seconds = np.full(len(tables), np.inf)
-        for _ in range(PASSES):
-            for at, own in enumerate(zip(states, data, engines, strict=True)):
-                start = time.perf_counter()
-                run_pass(*own)
-                seconds[at] = min(seconds[at], time.perf_counter() - start)
-        return seconds.tolist(), data[-1], sizes[-1]
+        passes = []
+        for X in tables:
+            table = take_in(X)
+            engine = stack.enter_context(table.engine(2))
+            data = encode(table, engine)
+            passes.append(pass_over(data, N_FACTORS, 2, engine))
+        sizes = traffic(passes[-1], engine)
+        return shortest(*passes, rounds=5), sizes, len(data.parts)
 
 
-def asked(model, data):
-    """The state of a fitted layer, twice side by side, that asks what a pass of the fit asks."""
-    twice, state = np.tile(np.arange(N_FACTORS), 2), model._state
-    questions = []
-    state = state.take_factors(twice, state.questions, 2)
-    for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
-        estimate = Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
-        questions.append(RULES[model.structure].questions(Measured(block, estimate, 2), alpha))
-    return state.take_factors(np.arange(twice.size), questions, 2)
+def compared(name, rows_from, whole) -> list:
+    """A row of the table: threads beside a cluster."""
+    Corex(2, n_init=1, max_iter=3, n_jobs=2).fit(whole[:5000])  # compiles
+    fit_here, model = timed(Corex(N_FACTORS, **SETTINGS).fit, whole)
+    with on_workers(rows_from, whole) as X:
+        (pass_here, pass_there), sizes, n_parts = of_passes([whole, X])
+        fit_there, other = timed(Corex(N_FACTORS, **SETTINGS).fit, X)
+    assert other.tc_ == model.tc_
+    shape = f"{name}, {len(whole):,} x {whole.shape[1]}"
+    passes, fits = [pass_here, pass_there, pass_there / pass_here], [fit_here, fit_there, fit_there / fit_here]
+    return [shape, n_parts, *(size / 1e6 for size in sizes), passes, fits]
 
 
-def traffic(engine, state, data) -> tuple[int, int]:
-    """Bytes of the function of a pass, and of its sums."""
-    import cloudpickle
-
-    sizes = []
-    add = engine.sum
-
-    def weighed(function, parts):
-        found = add(function, parts)
-        sizes.extend((len(cloudpickle.dumps(function)), len(pickle.dumps(found))))
-        return found
-
-    engine.sum = weighed
-    run_pass(state, data, engine)
-    del engine.sum
-    return sizes[0], sizes[1]
-
-
-def main() -> None:
-    """Print a row for each table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA if DATA.is_dir() else None)
-    parser.add_argument("--small", action="store_true")
-    parser.add_argument("--only", default="", help="tables whose name begins so")
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    from distributed import Client, LocalCluster
-
-    head = "table              rows x columns  parts x tile"
-    head += "".join(f" {what} s: threads cluster ratio" for what in (" fit", "pass"))
-    print(f"{head}  function MB, sums MB")
-    for name, n_rows, pieces, whole in tables(given.data, given.small):
-        if not name.startswith(given.only):
-            continue
-        small = whole[:5000]
-        Corex(2, n_init=1, max_iter=3, n_jobs=2).fit(small)
-        fit_here, model = fitted(whole)
-        with (
-            LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as found,
-            Client(found) as client,
-        ):
-            X = on_workers(client, n_rows, pieces, whole)
-            (pass_here, pass_there), data, sizes = passes(model, [take_in(whole), take_in(X)])
-            fit_there, other = fitted(X)
-        assert other.tc_ == model.tc_
-        shape = f"{n_rows:,} x {whole.shape[1]}"
-        line = f"{name:<17}{shape:>16}{len(data.parts):>7} x {data.height:<5}"
-        for here, there in ((fit_here, fit_there), (pass_here, pass_there)):
-            line += f"{here:>15.2f}{there:>8.2f}{there / here:>6.2f}"
-        print(line + "".join(f"{size / 1e6:>10.2f}" for size in sizes), flush=True)
+def measure(quick: bool) -> Iterator[Block]:
+    rows, cells = [], []
+    for name, rows_from, whole in cases(quick):
+        rows.append(compared(name, rows_from, whole))
+        cells.append(whole.size)
+    columns = {"table": "", "parts": "", "function, MB": ".2f", "sums, MB": ".2f"}
+    columns |= dict.fromkeys(["pass, s: threads, cluster, ratio", "fit, s: threads, cluster, ratio"], ".2f")
+    yield Table(columns, rows)
+    # Two products of X and of X^2 with the columns of two starts, a multiplication and an addition each.
+    operations = 2 * 2 * 2 * cells[0] * 2 * N_FACTORS
+    by_threads, by_workers = (operations / seconds / 1e9 for seconds in rows[0][4][:2])
+    yield (
+        f"A pass over the first table is {operations:.1e} operations: {by_threads:.0f} Gflop/s by threads, "
+        f"{by_workers:.0f} by workers."
+    )
+    if real_data.find(CENSUS) is None:
+        yield f"Left out: {real_data.absent(CENSUS)}."
 
 
 if __name__ == "__main__":
-    main()
+    alone(measure)

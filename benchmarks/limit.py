@@ -1,42 +1,24 @@
-"""One iteration against the matrix products it cannot do without, measured in the same run."""
+"""One iteration against its matrix products.
 
-from time import perf_counter, sleep
+One iteration of one start against the float32 products that it cannot do without, on all cores: X W and X^T P with m
+columns, and for Gaussian marginals the same for X^2. The two take turns; each time is the shortest of forty runs. The
+rule `overlap` looks at the guess of every factor for every variable in every sample, which no product gives.
+"""
+
+from collections.abc import Iterator
 
 import numpy as np
+from harness import Block, Table, alone, shortest
+from internals import RULES, LocalEngine, encode, iterate, settled, take_in
+from tables import gaussian_groups
 
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
-from hicorex.engine import LocalEngine
-from hicorex.input.intake import take_in
-from hicorex.layer.one_pass import run_pass
-from hicorex.layer.starts import first_state
-from hicorex.layer.step import update
-from hicorex.layer.structure import RULES
 
-ROUNDS = 4
-REPEATS = 10
-
-
-def shortest(*functions) -> list[float]:
-    """The shortest of many runs of each, taken in rounds: what the machine can do when nothing disturbs it."""
-    best = [np.inf] * len(functions)
-    for _ in range(ROUNDS):
-        for which, function in enumerate(functions):
-            sleep(0.1)  # threads of the linear algebra library go on waiting for work for a while
-            for _ in range(REPEATS):
-                begin = perf_counter()
-                function()
-                best[which] = min(best[which], perf_counter() - begin)
-    return best
-
-
-def gaussian_groups(n_samples, n_columns, n_groups, seed=0):
-    rng = np.random.default_rng(seed)
-    groups = rng.standard_normal((n_samples, n_groups)) > 0
-    return groups[:, np.arange(n_columns) % n_groups] + 0.5 * rng.standard_normal((n_samples, n_columns))
+ITERATIONS = 4
 
 
 def products(n_samples, n_columns, n_factors, n_features):
-    """X W and X^T P in float32, for X alone or for X and its square, on all cores."""
+    """X W and X^T P in float32, for X alone or for X and its square."""
     rng = np.random.default_rng(0)
     features = [rng.standard_normal((n_samples, n_columns)).astype(np.float32) for _ in range(n_features)]
     w = rng.standard_normal((n_columns, n_factors)).astype(np.float32)
@@ -44,42 +26,41 @@ def products(n_samples, n_columns, n_factors, n_features):
     return lambda: [(x @ w, x.T @ p) for x in features]
 
 
-def times(X, n_factors, n_features, structure) -> tuple[float, float]:
-    """Seconds of the products and of an iteration."""
-    table = take_in(X)
+def iterations(X, n_factors, structure):
+    """Several iterations from the same state."""
     with LocalEngine() as engine:
-        data = table.encode(table.learn("auto", None, engine), None, engine)
-    rule = RULES[structure]
-    floor = products(*X.shape, n_factors, n_features)
-    with LocalEngine() as engine:
-        state = first_state(data, n_factors, 2, engine, np.random.default_rng(0), [np.random.default_rng(1)])
-        for _ in range(6):
-            state, _ = update(state, run_pass(state, data, engine), data.blocks, rule, engine)
+        data = encode(take_in(X), engine)
+        state = settled(data, n_factors, 1, structure, engine)
 
-    def iteration():
+    def run():
         with LocalEngine() as engine:
-            for _ in range(4):
-                update(state, run_pass(state, data, engine), data.blocks, rule, engine)
+            for _ in range(ITERATIONS):
+                iterate(state, data, structure, engine)
 
-    fastest = shortest(floor, iteration)
-    return fastest[0], fastest[1] / 4
+    return run
 
 
-def main() -> None:
+def measure(quick: bool) -> Iterator[Block]:
+    part, rounds = (10, 1) if quick else (1, 4)
     cases = [
-        ("binary, latent tree", make_latent_tree(2000, 2000, 20, random_state=0)[0], 20, 1),
-        ("Gaussian, groups", gaussian_groups(2000, 1000, 20), 20, 2),
-        ("Gaussian, example 2", make_overlapping_clusters(100, 5000, random_state=0)[0], 3, 2),
+        ("binary, latent tree", make_latent_tree(2000 // part, 2000 // part, 20, random_state=0)[0], 20, 1),
+        ("Gaussian, groups", gaussian_groups(2000 // part, 1000 // part, 20, noise=0.5), 20, 2),
+        ("Gaussian, example 2", make_overlapping_clusters(100, 5000 // part, random_state=0)[0], 3, 2),
     ]
-    print("| data | N x n | m | products, ms | rule | iteration, ms | ratio |")
-    print("|---|---|---|---|---|---|---|")
+    rows = []
     for name, X, n_factors, n_features in cases:
         for structure in RULES:
-            floor, time = times(X, n_factors, n_features, structure)
+            floor = products(*X.shape, n_factors, n_features)
+            ours = iterations(X, n_factors, structure)
+            floor_seconds, seconds = shortest(floor, ours, rounds=rounds, repeats=10 // part, pause=0.1 / part)
+            seconds /= ITERATIONS
             shape = f"{X.shape[0]} x {X.shape[1]}"
-            numbers = f"{1e3 * floor:.1f} | {structure} | {1e3 * time:.1f} | {time / floor:.1f}"
-            print(f"| {name} | {shape} | {n_factors} | {numbers} |")
+            rows.append(
+                [name, shape, n_factors, 1e3 * floor_seconds, structure, 1e3 * seconds, seconds / floor_seconds]
+            )
+    columns = {"data": "", "N x n": "", "m": "", "products, ms": ".1f", "rule": "", "iteration, ms": ".1f"}
+    yield Table(columns | {"ratio": ".1f"}, rows)
 
 
 if __name__ == "__main__":
-    main()
+    alone(measure)

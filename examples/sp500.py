@@ -1,14 +1,16 @@
 """The hierarchy of the companies of the S&P 500, coloured by sector, from a folder of their monthly returns.
 
 The folder holds monthly_returns.csv.gz, a row a month and a column a company, and sectors.csv, with the columns
-ticker and gics_sector. Layers, states and threshold are those of the paper.
+ticker and gics_sector; by default it is sp500 among the real data sets. Layers, states and threshold are those of the
+paper.
 
-    python examples/sp500.py FOLDER --out sp500
+    python examples/sp500.py [FOLDER] --out sp500
 
 writes sp500.png, sp500.pdf and sp500.html.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -19,13 +21,18 @@ import pandas as pd
 
 from hicorex import HierarchicalCorex, plot
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import real_data
+
 
 def main() -> None:
     """Fit, draw and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="with monthly_returns.csv.gz and sectors.csv")
+    parser.add_argument("folder", type=Path, nargs="?", default=real_data.find("sp500"), help="of both tables")
     parser.add_argument("--out", type=Path, default=Path("sp500"), help="what the files are called")
     options = parser.parse_args()
+    if options.folder is None:
+        parser.error(f"give a folder; {real_data.absent('sp500')}")
 
     returns = pd.read_csv(options.folder / "monthly_returns.csv.gz", index_col=0)
     companies = pd.read_csv(options.folder / "sectors.csv", index_col="ticker", keep_default_na=False)

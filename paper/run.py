@@ -6,7 +6,7 @@
 
 Each experiment is a script of its own beside this one, with a function ``run(out, quick, source)`` that draws into
 the folder ``out`` and returns its claims, and with ``SOURCE``, the name of the data it needs: "" for none, "sp500", or
-a folder below that of the data sets. Claims go to results.json and to a page of the documentation.
+a folder below that of the data sets, HICOREX_DATA. Claims go to results.json and to a page of the documentation.
 """
 
 import argparse
@@ -24,6 +24,9 @@ import matplotlib
 matplotlib.use("Agg")
 
 import hicorex
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import real_data
 
 HERE = Path(__file__).parent
 EXPERIMENTS = (
@@ -73,7 +76,7 @@ def run_all(
         experiment = load(name)
         source = source_of(experiment, sp500, data) if experiment.SOURCE else None
         if experiment.SOURCE and source is None:
-            skipped[name] = f"its data, {experiment.SOURCE}, are not here"
+            skipped[name] = real_data.absent(experiment.SOURCE)
             print(f"{name}: skipped, since {skipped[name]}", flush=True)
             continue
         begun = time.perf_counter()
@@ -144,7 +147,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small versions; nothing is written down")
     parser.add_argument("--out", type=Path, default=HERE / "figures", help="folder for the pictures")
     parser.add_argument("--sp500", type=Path, help="QuantQuote archive, or a folder or table of monthly returns")
-    parser.add_argument("--data", type=Path, help="folder of the other data sets")
+    parser.add_argument("--data", type=Path, default=real_data.find(), help="folder of the other data sets")
     options = parser.parse_args()
     for path in (options.sp500, options.data):
         if path is not None and not path.exists():

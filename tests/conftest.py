@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import real_data as data_sets
 from hicorex import cli
 from hicorex.cli.ending import Settings
 from hicorex.datasets import make_latent_tree
@@ -20,7 +21,6 @@ from hicorex.datasets import make_latent_tree
 collect_ignore = ["forked.py"]
 
 PROJECT = Path(__file__).parents[1]
-DATA = PROJECT.parent / "shared" / "data"
 GOLDEN = PROJECT / "tests" / "golden"
 
 # Names of columns that try to break files, tables and terminals.
@@ -43,12 +43,12 @@ HOSTILE = [
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def real_data():
     """The folder of real data sets, which is not part of the project."""
-    if not DATA.is_dir():
-        pytest.skip(f"the real data sets are not at {DATA}")
-    return DATA
+    if data_sets.find() is None:
+        pytest.skip(data_sets.absent())
+    return data_sets.FOLDER
 
 
 @pytest.fixture

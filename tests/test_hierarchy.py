@@ -275,13 +275,9 @@ def read_table(path, **options):
 
 
 @pytest.fixture(scope="module")
-def finance():
-    from conftest import DATA
-
-    if not DATA.is_dir():
-        pytest.skip(f"the real data sets are not at {DATA}")
-    returns = read_table(DATA / "sp500" / "monthly_returns.csv.gz", index_col=0)
-    sectors = read_table(DATA / "sp500" / "sectors.csv", index_col=0, keep_default_na=False)
+def finance(real_data):
+    returns = read_table(real_data / "sp500" / "monthly_returns.csv.gz", index_col=0)
+    sectors = read_table(real_data / "sp500" / "sectors.csv", index_col=0, keep_default_na=False)
     return returns, sectors.loc[returns.columns, "gics_sector"]
 
 

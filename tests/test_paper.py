@@ -4,7 +4,9 @@ import importlib.util
 import json
 
 import pytest
-from conftest import DATA, PROJECT
+from conftest import PROJECT
+
+import real_data
 
 PAPER = PROJECT / "paper"
 spec = importlib.util.spec_from_file_location("paper_run", PAPER / "run.py")
@@ -15,9 +17,9 @@ spec.loader.exec_module(driver)
 @pytest.mark.parametrize("name", driver.EXPERIMENTS)
 def test_experiments_run_in_small(name, tmp_path):
     needed = driver.load(name).SOURCE
-    claims, skipped = driver.run_all([name], tmp_path, True, None, DATA if DATA.is_dir() else None)
+    claims, skipped = driver.run_all([name], tmp_path, True, None, real_data.find())
     if skipped:
-        pytest.skip(f"the data of {name}, {needed}, are not at {DATA}")
+        pytest.skip(real_data.absent(needed))
     assert claims
     assert list(tmp_path.glob(f"{name}*.png"))
     for claim in claims:
@@ -44,7 +46,7 @@ def test_every_experiment_is_run_and_shown():
 def test_without_its_data_an_experiment_is_skipped(capsys, tmp_path):
     claims, skipped = driver.run_all(["sp500_time", "big5"], tmp_path, True, None, None)
     assert claims == []
-    assert skipped["sp500_time"] == "its data, sp500, are not here"
+    assert skipped["sp500_time"] == real_data.absent("sp500")
     assert "big5: skipped" in capsys.readouterr().out
     table = tmp_path / "returns.csv"
     table.write_text("month,A,B\n1998-02,0.1,0.2\n1998-03,0.2,0.1\n")

@@ -118,12 +118,8 @@ def test_big5_sample_gives_the_five_traits(real_data):
 
 
 @pytest.fixture(scope="module")
-def big5_full():
-    from conftest import DATA
-
-    if not DATA.is_dir():
-        pytest.skip(f"the real data sets are not at {DATA}")
-    names, rows = read_csv(DATA / "big5" / "big5_full.csv.gz")
+def big5_full(real_data):
+    names, rows = read_csv(real_data / "big5" / "big5_full.csv.gz")
     answers = np.array([row[7:] for row in rows], dtype=int)
     return answers[(answers != 0).all(axis=1)], [name.strip('"')[0] for name in names[7:]]
 
