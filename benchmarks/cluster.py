@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from harness import Block, Table, alone, real_data, shortest, timed
-from internals import encode, pass_over, take_in, traffic
+from internals import encode, pass_over, source_of, traffic
 from tables import gaussian_groups
 
 from hicorex import Corex
@@ -74,7 +74,7 @@ def of_passes(tables) -> tuple[list[float], list[int], int]:
     with ExitStack() as stack:
         passes = []
         for X in tables:
-            table = take_in(X)
+            table = source_of(X)
             engine = stack.enter_context(table.engine(2))
             data = encode(table, engine)
             passes.append(pass_over(data, N_FACTORS, 2, engine))

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from hicorex.engine import LocalEngine
+from hicorex.input.encoder import Encoder
 from hicorex.input.files import read_table
-from hicorex.input.intake import take_in
+from hicorex.input.sources import source_of
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.starts import first_state
 from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 
-__all__ = ["RULES", "LocalEngine", "encode", "iterate", "pass_over", "read_table", "smoothed", "take_in", "traffic"]
+__all__ = ["RULES", "LocalEngine", "encode", "iterate", "pass_over", "read_table", "smoothed", "source_of", "traffic"]
 
 
 def encode(table: Any, engine: Any) -> Any:
     """The samples of a table as a fit sees them."""
-    return table.encode(table.learn("auto", None, engine), None, engine)
+    return Encoder.learn(table, "auto", None, engine).encode(table, None, engine)[0]
 
 
 def iterate(state: Any, data: Any, structure: str, engine: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from harness import Block, Table, alone, shortest
-from internals import RULES, LocalEngine, encode, iterate, settled, take_in
+from internals import RULES, LocalEngine, encode, iterate, settled, source_of
 from tables import gaussian_groups
 
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
@@ -29,7 +29,7 @@ def products(n_samples, n_columns, n_factors, n_features):
 def iterations(X, n_factors, structure):
     """Several iterations from the same state."""
     with LocalEngine() as engine:
-        data = encode(take_in(X), engine)
+        data = encode(source_of(X), engine)
         state = settled(data, n_factors, 1, structure, engine)
 
     def run():

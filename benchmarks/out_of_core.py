@@ -58,10 +58,10 @@ def fit(path: str) -> tuple[float, int, float]:
 def steps(path: str) -> list[float]:
     """Seconds to write the scratch file, of reading and of a pass."""
     import sklearn
-    from internals import LocalEngine, encode, pass_over, take_in
+    from internals import LocalEngine, encode, pass_over, source_of
 
     with sklearn.config_context(working_memory=256), LocalEngine() as engine:
-        seconds, data = timed(encode, take_in(path), engine)
+        seconds, data = timed(encode, source_of(path), engine)
         one_pass = pass_over(data, N_FACTORS, 1, engine)
         return [seconds, *shortest(lambda: read(path), one_pass)]
 

@@ -17,10 +17,9 @@ from hicorex.bounds.result import Bounds
 from hicorex.compatibility import parameter_names
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
-from hicorex.input.collection import is_collection
-from hicorex.input.intake import Intake, take_in
 from hicorex.input.reader import rows_of
-from hicorex.input.sources import source_of
+from hicorex.input.sources import Source, disk_source, source_of
+from hicorex.input.sources.collection import is_collection
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.progress import Lines, Progress
 from hicorex.layer.state import used_only
@@ -182,7 +181,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
                     seed=np.random.SeedSequence(entropy, spawn_key=(k,)),
                     options=layer._options(),
                 )
-            table = take_in(layer._label(table), least_samples=1)
+            table = source_of(layer._label(table))
         return Significance(rows)
 
     def save(self, path: Any) -> None:
@@ -272,7 +271,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         """What the layers say about new samples, so many of them counting."""
         stack = self._stack
         stacked: list[StackedLayer] = []
-        table = take_in(X, least_samples=1)
+        table = source_of(X)
         with table.engine(self.n_jobs) as engine:
             first = data = stack[0]._encode(table, engine, weight)
             for layer, above in zip_longest(stack, stack[1:]):
@@ -297,7 +296,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     def _column_name(self, i: int) -> str:
         return repr(str(self.feature_names_in_[i])) if hasattr(self, "feature_names_in_") else str(i)
 
-    def _cross_fit(self, table: Intake, weight: np.ndarray | None, cv: Any) -> Bounds:
+    def _cross_fit(self, table: Source, weight: np.ndarray | None, cv: Any) -> Bounds:
         """Bounds from models of the same size, each fitted without the samples it is evaluated on."""
         parts = []
         for training, held_out in splits(cv, table.shape[0]):
@@ -327,14 +326,14 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         other.__dict__ = attributes
         return other
 
-    def _publish(self, learner: Self, X: Any, table: Intake, weight: np.ndarray | None) -> Self:
+    def _publish(self, learner: Self, X: Any, table: Source, weight: np.ndarray | None) -> Self:
         """Become what another has learned, at once and last of all: no fit that fails or is interrupted gets here.
 
         Also a reference to the samples of the fit is kept, those with a weight, which files do not get.
         """
         own = self._own_to_fits()
         learned = {name: value for name, value in vars(learner).items() if name in own and name != "_reading"}
-        learned["_training"] = (table.head, weight) if table.here and weight is not None else (X, None)
+        learned["_training"] = (table.head, weight) if table.in_memory and weight is not None else (X, None)
         self.__dict__ = {name: value for name, value in vars(self).items() if name not in own} | learned
         return self
 
@@ -342,13 +341,13 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         """The attributes that come and go with a fit, and with the file that it was fitted to."""
         return (*self._fitted, "_reading", "_training")
 
-    def _samples(self, X: Any) -> tuple[Intake, np.ndarray | None]:
+    def _samples(self, X: Any) -> tuple[Source, np.ndarray | None]:
         """Samples in memory to fit again, and their weights."""
         if X is None and getattr(self, "_training", None) is None:
             raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
         samples, weight = self._training if X is None else (X, None)
-        table = take_in(samples)
-        if not table.here:
+        table = source_of(samples, least_samples=2)
+        if not table.in_memory:
             raise HicorexError("This needs samples in memory; read some of the table's rows, and pass them as X.")
         return table, weight
 
@@ -376,7 +375,7 @@ def _has_rows_here(X: Any) -> bool:
     """Whether X is a table of which rows can be picked, as of a memory map; not a file, data set or Dask collection."""
     if isinstance(X, str | PathLike):
         return False
-    return isinstance(X, np.ndarray) or not (is_collection(X) or source_of(X) is not None)
+    return isinstance(X, np.ndarray) or not (is_collection(X) or disk_source(X) is not None)
 
 
 def _standardised(values: np.ndarray, mean: Any, spread: Any) -> np.ndarray:

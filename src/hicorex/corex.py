@@ -16,7 +16,11 @@ from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
 from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import caution
-from hicorex.input.intake import Intake, OnCluster, put_together, take_in, weighted
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import Source, source_of
+from hicorex.input.sources.dask_tables import ClusterSource
+from hicorex.input.sources.labels import label_source
+from hicorex.input.weights import weighted
 from hicorex.layer.data import Data, Part
 from hicorex.layer.labels import add_scores, block_coefficients, harden, label_tile, labels_of
 from hicorex.layer.loop import Fit, fit_layer
@@ -205,7 +209,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         """
         learner = self._unfitted()
         with noting(checkpoint, self._decisive()) as notes:
-            table, weight = weighted(take_in(X), sample_weight)
+            table, weight = weighted(source_of(X, least_samples=2), sample_weight)
             with table.engine(self.n_jobs) as engine:
                 learner._fit(table, weight, engine, notes.within("layer1"), self._progress())
         return self._publish(learner, X, table, weight)
@@ -231,22 +235,22 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         self
         """
         learner = self._copied()
-        table, weight = weighted(take_in(X), sample_weight)
+        table, weight = weighted(source_of(X, least_samples=2), sample_weight)
         with table.engine(self.n_jobs) as engine:
             stacked, data = learner._learn_more(table, weight, engine, self._progress())
-            learner._conclude(gather(data, [stacked], engine, name=table.name))
+            learner._conclude(gather(data, [stacked], engine, name=table.column_name))
         return self._publish(learner, X, table, weight)
 
-    def _begin_stream(self, table: Intake, weight: np.ndarray | None, engine: Engine) -> tuple[StackedLayer, Data]:
+    def _begin_stream(self, table: Source, weight: np.ndarray | None, engine: Engine) -> tuple[StackedLayer, Data]:
         """Get ready for further batches after a fit to the first, or to others; return as ``_learn_more``."""
         validate_data(self, table.head, reset=False, skip_check_array=True)
-        data, _ = table.encode_open(self._schema, weight, engine)
+        data, _ = self._encode_open(table, weight, engine)
         # The first update only asks what the next one needs.
         self._stream, _ = advance(Stream(self._state, None), data, RULES[self.structure], engine)
         return StackedLayer(LayerEvaluator.of(self._state, self._links, data, engine)), data
 
     def _learn_more(
-        self, table: Intake, weight: np.ndarray | None, engine: Engine, progress: Progress
+        self, table: Source, weight: np.ndarray | None, engine: Engine, progress: Progress
     ) -> tuple[StackedLayer, Data]:
         """One more batch; return how the layer looks at it, and its samples."""
         if not hasattr(self, "_stream"):
@@ -254,7 +258,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
                 self._fit(table, weight, engine, Notes(), progress)
             return self._begin_stream(table, weight, engine)
         validate_data(self, table.head, reset=False, skip_check_array=True)
-        data, unseen = table.encode_open(self._schema, weight, engine)
+        data, unseen = self._encode_open(table, weight, engine)
         self._tell_of(unseen)
         # The samples are new to the factors, so that links may be tested on them as they are.
         chance = data.to_table(held_out_probabilities(self._stream.state, data, engine))
@@ -270,12 +274,12 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         return StackedLayer(seen), data
 
     def _fit(
-        self, table: Intake, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress
+        self, table: Source, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress
     ) -> tuple[Data, LayerEvaluator]:
         """Learn the factors, unfitted as yet; return the samples as they were read, and how the layer looks at them."""
         validate_data(self, table.head, skip_check_array=True)
-        self._schema = table.learn(self.marginals, weight, engine)
-        data = table.encode(self._schema, weight, engine)
+        self._schema = Encoder.learn(table, self.marginals, weight, engine)
+        data, _ = self._schema.encode(table, weight, engine, gaps=self._schema.gaps)
         if notes.kept:
             notes.check("data", self._schema.fingerprint(table.names, data, engine))
         seed = self._seed(notes.recall("random_state"))
@@ -283,7 +287,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         done = notes.recall("fitted")
         if done is None:
             seen = self._learn(data, engine, seed, notes, progress)
-            self._conclude(gather(data, [StackedLayer(seen)], engine, name=table.name))
+            self._conclude(gather(data, [StackedLayer(seen)], engine, name=table.column_name))
             self._surprisals = marginal_surprisals(data)
             fitted = {name: getattr(self, name) for name in FITTED if hasattr(self, name) and name not in READ}
             notes.conclude("fitted", fitted, instead_of=("sizes", "run"))
@@ -437,7 +441,7 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         relabel = harden if hard else None
         return LayerEvaluator.of(self._state, self._links, data, engine, self._joints[hard], relabel)
 
-    def _label_table(self, data: Data, engine: Engine) -> Any:
+    def _label_table(self, data: Data, engine: Engine) -> Source:
         """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""
         state, blocks, weights = self._state, data.blocks, block_coefficients(self._state, data, engine)
 
@@ -445,14 +449,19 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
             labels, _ = label_tile(state, blocks, weights, part.tile(blocks, rows))
             return most_likely(labels, np.int8).T
 
-        return put_together(of_tile, data, engine)
+        return label_source(of_tile, data, engine)
 
     def _encode(self, X: Any, engine: Engine, weight: np.ndarray | None = None, dtype: Any = np.float64) -> Data:
-        table = take_in(X, least_samples=1)
+        table = source_of(X)
         validate_data(self, table.head, reset=False, skip_check_array=True)
-        data, unseen = table.encode_new(self._schema, weight, dtype, engine)
+        data, unseen = self._schema.encode(table, weight, engine, dtype=dtype)
         self._tell_of(unseen)
         return data
+
+    def _encode_open(self, table: Source, weight: np.ndarray | None, engine: Engine) -> tuple[Data, list[str]]:
+        """Samples of a stream, in which any column may lack values now or later, and columns with unseen categories."""
+        anywhere = np.ones(table.shape[1], bool)
+        return self._schema.encode(table, weight, engine, dtype=np.float32, gaps=anywhere)
 
     def _tell_of(self, unseen: list[str]) -> None:
         """Warn of categories that the fit has not seen, in these columns."""
@@ -468,14 +477,15 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
         Of a table on a cluster, arrays of Dask.
         """
         check_is_fitted(self)
-        table = take_in(X, least_samples=1)
-        if isinstance(table, OnCluster):
+        table = source_of(X)
+        if isinstance(table, ClusterSource):
             return table.lazily(self, lambda model, rows: model._map(rows, function))
         # What is not categorical is never sparse; labels are not either.
         width = self.n_factors_ if set(self._schema.kinds) == {"categorical"} else table.shape[1]
         with LocalEngine(self.n_jobs) as engine:
             parts = [
-                function(self._state, self._encode(rows, engine), engine) for rows in table.batches(BATCH_CELLS, width)
+                function(self._state, self._encode(rows, engine), engine)
+                for rows in table.read_batches(BATCH_CELLS, width)
             ]
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 

@@ -15,7 +15,8 @@ from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_n
 from hicorex.corex import Corex
 from hicorex.engine import Engine
 from hicorex.exceptions import HicorexError
-from hicorex.input.intake import Intake, take_in, weighted
+from hicorex.input.sources import Source, source_of
+from hicorex.input.weights import weighted
 from hicorex.layer.data import Data
 from hicorex.layer.notes import Notes
 from hicorex.layer.progress import Progress
@@ -129,7 +130,7 @@ class HierarchicalCorex(LayeredEstimator):
         """
         learner = self._unfitted()
         with noting(checkpoint, self._decisive()) as notes:
-            table, weight = weighted(take_in(X), sample_weight)
+            table, weight = weighted(source_of(X, least_samples=2), sample_weight)
             with table.engine(self.n_jobs) as engine:
                 learner._fit(table, weight, engine, notes, self._progress())
         return self._publish(learner, X, table, weight)
@@ -141,12 +142,12 @@ class HierarchicalCorex(LayeredEstimator):
         The first batch decides on the layers and their sizes.
         """
         learner = self._copied()
-        table, weight = weighted(take_in(X), sample_weight)
+        table, weight = weighted(source_of(X, least_samples=2), sample_weight)
         with table.engine(self.n_jobs) as engine:
             learner._learn_more(table, weight, engine, self._progress())
         return self._publish(learner, X, table, weight)
 
-    def _learn_more(self, table: Intake, weight: np.ndarray | None, engine: Engine, progress: Progress) -> None:
+    def _learn_more(self, table: Source, weight: np.ndarray | None, engine: Engine, progress: Progress) -> None:
         """One more batch, through layers that are no others' yet."""
         if not hasattr(self, "layers_"):
             self._fit(table, weight, engine, Notes(), progress)
@@ -162,12 +163,12 @@ class HierarchicalCorex(LayeredEstimator):
             feeding = layer._feed(data, engine) if above else None
             stacked.append(own._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
             if above:
-                below = take_in(layer._label_table(data, engine))
+                below = layer._label_table(data, engine)
         self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
         self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
         self._conclude(gather(read[0], stacked, engine, name=self._column_name))
 
-    def _fit(self, table: Intake, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress) -> None:
+    def _fit(self, table: Source, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress) -> None:
         sizes, states = self._shape()
         validate_data(self, table.head, skip_check_array=True)
         rng = None if self.random_state is None else check_random_state(self.random_state)
@@ -177,7 +178,7 @@ class HierarchicalCorex(LayeredEstimator):
         stacked: list[StackedLayer] = []
         for size, n_states in zip(sizes, states, strict=True):
             if layers:
-                table = take_in(layers[-1]._label_table(read[-1], engine))
+                table = layers[-1]._label_table(read[-1], engine)
             layer = self._layer(size, n_states, rng, inner=bool(layers))
             progress.layer(len(layers) + 1)
             data, seen = layer._fit(table, weight, engine, notes.within(f"layer{len(layers) + 1}"), progress)
@@ -253,7 +254,7 @@ class HierarchicalCorex(LayeredEstimator):
         check_is_fitted(self)
         if layer is not None and layer not in range(1, len(self.layers_) + 1):
             raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(self.layers_)}.")
-        X = take_in(X, least_samples=1)
+        X = source_of(X)
         results = []
         for k, own in enumerate(self.layers_, start=1):
             if layer in (None, k):

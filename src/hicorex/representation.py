@@ -13,7 +13,9 @@ from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import HicorexError, caution
 from hicorex.information import frequencies
-from hicorex.input.intake import Intake, OnCluster, take_in
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import Source, source_of
+from hicorex.input.sources.dask_tables import ClusterSource
 from hicorex.layer.data import Data
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.state import State
@@ -63,15 +65,15 @@ def representation_bounds(
     >>> bool(abs(bounds.lower / truth.total_correlation - 1) < 0.01)
     True
     """
-    table = take_in(X)
-    if isinstance(table, OnCluster):
+    table = source_of(X, least_samples=2)
+    if isinstance(table, ClusterSource):
         raise HicorexError(
             "This needs samples in memory; compute some of the rows, and pass them with their posteriors."
         )
     labels = _check_posteriors(posteriors, table.shape[0])
     with LocalEngine(n_jobs) as engine:
-        schema = table.learn(marginals, None, engine)
-        data, _ = table.encode_new(schema, None, np.float64, engine)
+        encoder = Encoder.learn(table, marginals, None, engine)
+        data, _ = encoder.encode(table, None, engine, dtype=np.float64)
         if cv is None:
             state, links = _structure(data, labels, engine)
             seen = _view(state, links, data, labels, engine)
@@ -88,9 +90,9 @@ def representation_bounds(
 
 
 def _gather(
-    table: Intake, data: Data, seen: LayerEvaluator, labels: np.ndarray, engine: Engine, surprisals: list | None = None
+    table: Source, data: Data, seen: LayerEvaluator, labels: np.ndarray, engine: Engine, surprisals: list | None = None
 ) -> Evidence:
-    evidence = gather(data, [StackedLayer(seen)], engine, surprisals, name=table.name)
+    evidence = gather(data, [StackedLayer(seen)], engine, surprisals, name=table.column_name)
     # The labels are not the state's own, so that its log Z says nothing about them.
     evidence = evidence._replace(soft=[means._replace(log_z=means.unique) for means in evidence.soft])
     if not evidence.no_upper:

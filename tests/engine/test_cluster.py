@@ -34,7 +34,7 @@ from hicorex.engine.reduction import add_up
 from hicorex.engine.watch import Watch
 from hicorex.engine.worker_value import WorkerValue
 from hicorex.exceptions import HicorexError
-from hicorex.input.collection import column_names, row_count, row_lengths, row_parts
+from hicorex.input.sources.collection import column_names, row_count, row_lengths, row_parts
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

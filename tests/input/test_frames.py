@@ -9,8 +9,9 @@ from numpy.testing import assert_array_equal
 
 from hicorex import HicorexError
 from hicorex.engine import LocalEngine
-from hicorex.input.intake import take_in
+from hicorex.input.encoder import Encoder
 from hicorex.input.reader import Reader
+from hicorex.input.sources import source_of
 
 LEVELS = ["zebra", "ape", "unused", "cat", "äffin"]
 TEXTS = ["cat", None, "ape", "zebra", "ape", "äffin", None, "cat"]
@@ -48,9 +49,9 @@ MAKERS = {
 
 def learned(frame, new=None, marginals="auto"):
     with LocalEngine(1) as engine:
-        schema = take_in(frame).learn(marginals, None, engine)
-        data, unseen = take_in(frame if new is None else new).encode_new(schema, None, None, engine)
-    return schema, data.parts[0].samples[0], unseen
+        encoder = Encoder.learn(source_of(frame), marginals, None, engine)
+        data, unseen = encoder.encode(source_of(frame if new is None else new), None, engine)
+    return encoder, data.parts[0].samples[0], unseen
 
 
 def plain(values):
@@ -61,11 +62,11 @@ def plain(values):
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_categories_and_codes_are_those_of_plain_text(make, texts):
     expected, expected_block, _ = learned(plain(texts))
-    schema, block, unseen = learned(make(texts))
-    assert schema.kinds == ["categorical"]
-    assert schema.categories[0].tolist() == ["ape", "cat", "zebra", "äffin"]
-    assert_array_equal(schema.categories[0], expected.categories[0])
-    assert schema.categories[0].dtype == expected.categories[0].dtype
+    encoder, block, unseen = learned(make(texts))
+    assert encoder.kinds == ["categorical"]
+    assert encoder.categories[0].tolist() == ["ape", "cat", "zebra", "äffin"]
+    assert_array_equal(encoder.categories[0], expected.categories[0])
+    assert encoder.categories[0].dtype == expected.categories[0].dtype
     assert_array_equal(block.codes, expected_block.codes)
     assert unseen == []
 
@@ -88,8 +89,8 @@ def test_categories_that_no_sample_has_are_not_unseen(make):
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name != "arrow with doubles"])
 def test_a_categorical_column_without_values_is_empty(name):
-    schema, _, _ = learned(MAKERS[name]([None, None, None]) if "arrow" not in name else nothing(name))
-    assert not schema.informative[0]
+    encoder, _, _ = learned(MAKERS[name]([None, None, None]) if "arrow" not in name else nothing(name))
+    assert not encoder.informative[0]
 
 
 def nothing(name):
@@ -104,9 +105,9 @@ def test_categories_that_are_numbers():
         pd.DataFrame({"a": pd.Categorical(values)}),
         pa.table({"a": pa.array(values, pa.int64()).dictionary_encode()}),
     ):
-        schema, block, _ = learned(frame)
-        assert schema.categories[0].tolist() == [1, 2, 3]
-        assert schema.categories[0].dtype == np.int64
+        encoder, block, _ = learned(frame)
+        assert encoder.categories[0].tolist() == [1, 2, 3]
+        assert encoder.categories[0].dtype == np.int64
         assert_array_equal(block.codes, [[2, 0, 3, 2, 1]])
         assert_array_equal(Reader(frame).numbers(np.array([0]))[:, 0], [3, 1, np.nan, 3, 2])
         assert learned(frame, marginals="gaussian")[0].kinds == ["gaussian"]

@@ -15,7 +15,7 @@ from pyarrow import csv, dataset, feather, fs, parquet
 from hicorex import Corex, HicorexError
 from hicorex.cli import fit as fitting
 from hicorex.cli import large
-from hicorex.input import intake
+from hicorex.input import encoder
 from hicorex.input.files import contents
 from hicorex.input.sources import arrays, folders, source_of, tables
 
@@ -172,7 +172,7 @@ def test_no_signal_ends_a_process_whose_file_shrinks(name, module, function, tmp
 def test_files_that_change_before_the_second_reading(name, harm, tmp_path, monkeypatch):
     WRITE[name](tmp_path / name)
     path = tmp_path / "t" / "part1.parquet" if name == "t" else tmp_path / name
-    after(monkeypatch, intake.Intake, "learn", lambda: harm(path))
+    after(monkeypatch, encoder.Encoder, "learn", lambda: harm(path))
     with pytest.raises(HicorexError, match=rf"{path.name} has changed since it was opened"):
         Corex(1, **PYTHON).fit(tmp_path / name)
 

@@ -20,8 +20,10 @@ from hicorex import Corex, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
-from hicorex.input.intake import take_in
-from hicorex.input.spool import Spool, SpooledTable
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import source_of
+from hicorex.input.sources.spooled import SpooledSource
+from hicorex.input.spool import Spool
 from hicorex.layer.progress import Progress
 from hicorex.storage.checkpoint import Checkpoint
 
@@ -97,7 +99,7 @@ def test_memory_maps(kind, room, tmp_path, request):
     assert_array_equal(mapped.log_z(str(tmp_path / "x.npy")), whole.log_z(table))
     assert_allclose(mapped.bounds(X).lower, whole.bounds(table).lower, rtol=1e-8)
     with LocalEngine(1) as engine:
-        parts = take_in(X).encode(mapped._schema, None, engine).parts
+        parts = mapped._schema.encode(source_of(X), None, engine)[0].parts
     assert isinstance(parts, Spool) == (room == "in a scratch file")
 
 
@@ -193,17 +195,18 @@ def test_files_that_change_while_they_are_read(harm, mixed, tmp_path, monkeypatc
     folder = as_folder(mixed, tmp_path / "table")
     file = folder / "part1.parquet"
     kept = file.read_bytes()
-    learn = take_in(folder).learn.__func__
+    learn = Encoder.learn.__func__
 
-    def meddle(self, *args):
-        schema = learn(self, *args)
+    @classmethod
+    def meddle(cls, *args):
+        encoder = learn(cls, *args)
         if harm == "gone":
             file.unlink()
         else:
             file.write_bytes(kept[: len(kept) // 2] if harm == "broken" else kept + b" ")
-        return schema
+        return encoder
 
-    monkeypatch.setattr("hicorex.input.intake.Intake.learn", meddle)
+    monkeypatch.setattr("hicorex.input.encoder.Encoder.learn", meddle)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(HicorexError, match=r"part1\.parquet (has changed|is no longer there)"):
         Corex(3, **SETTINGS).fit(folder, checkpoint=tmp_path / "fit")
@@ -281,7 +284,7 @@ def test_what_needs_samples_in_memory_says_so(bits, tmp_path):
 
 
 def test_scratch_files_are_closed_with_what_they_hold():
-    table = SpooledTable([np.zeros((3, 2))])
+    table = SpooledSource([np.zeros((3, 2))])
     file = table._file._file
     del table
     gc.collect()
@@ -291,7 +294,7 @@ def test_scratch_files_are_closed_with_what_they_hold():
 def test_spooled_tables_are_read_as_they_were_written():
     rng = np.random.default_rng(0)
     parts = [rng.integers(-5, 5, (size, 3)).astype(np.int8) for size in (10, 1, 300)]
-    table, whole = SpooledTable(parts), np.concatenate(parts)
+    table, whole = SpooledSource(parts), np.concatenate(parts)
     assert table.shape == whole.shape
     for first, stop in ((0, 311), (5, 12), (310, 311), (7, 7)):
         assert_array_equal(table.read(first, stop), whole[first:stop])

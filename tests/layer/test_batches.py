@@ -12,7 +12,8 @@ from hicorex import Corex, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
-from hicorex.input.intake import take_in
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import source_of
 from hicorex.layer import race
 from hicorex.layer.batches import Batches, FadingSums, step_size
 from hicorex.storage.checkpoint import Checkpoint
@@ -32,8 +33,7 @@ def numbers(tree):
 
 
 def encoded(X, engine):
-    table = take_in(X)
-    return table.encode(table.learn("auto", None, engine), None, engine)
+    return Encoder.learn(source_of(X), "auto", None, engine).encode(source_of(X), None, engine)[0]
 
 
 @pytest.mark.parametrize("structure", ["unique", "overlap", "tree"])

@@ -12,7 +12,8 @@ from hicorex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
-from hicorex.input.intake import take_in
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import source_of
 from hicorex.layer import starts
 from hicorex.layer import step as one_step
 from hicorex.layer.labels import block_coefficients, labels_of
@@ -28,7 +29,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def encoded(X, marginals, dtype):
     with LocalEngine(1) as engine:
-        return take_in(X).encode_new(take_in(X).learn(marginals, None, engine), None, dtype, engine)[0]
+        encoder = Encoder.learn(source_of(X), marginals, None, engine)
+        return encoder.encode(source_of(X), None, engine, dtype=dtype)[0]
 
 
 class Fixed(Tree):

@@ -13,7 +13,8 @@ from scipy.special import rel_entr
 from hicorex.bounds.evaluation import LayerEvaluator, links_of
 from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.engine import LocalEngine
-from hicorex.input.intake import take_in
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import source_of
 from hicorex.layer.labels import harden
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.starts import first_state
@@ -33,10 +34,10 @@ class Case:
         rng = np.random.default_rng(seed)
         table, kinds = mixed_table(rng, missing=missing)
         self.weight = rng.integers(1, 4, len(table)).astype(float) if weighted else np.ones(len(table))
-        read = take_in(csr_array(table) if sparse else table)
+        read = source_of(csr_array(table) if sparse else table)
         with LocalEngine(1) as engine:
-            schema = read.learn(kinds, self.weight, engine)
-            self.data, _ = read.encode_new(schema, self.weight, dtype, engine)
+            encoder = Encoder.learn(read, kinds, self.weight, engine)
+            self.data, _ = encoder.encode(read, self.weight, engine, dtype=dtype)
         self.rule = RULES[structure]
         self.columns = [None] * table.shape[1]
         for b, (block, columns) in enumerate(zip(self.data.blocks, self.data.columns, strict=True)):

@@ -13,7 +13,8 @@ import hicorex
 from hicorex import Corex, HierarchicalCorex, representation_bounds
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError
-from hicorex.input.intake import take_in
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import source_of
 from hicorex.layer.correlation import feature_correlation
 from hicorex.layer.data import Data
 from hicorex.marginals import Categorical, SparseCategorical
@@ -271,9 +272,9 @@ def read_both(table, weight=None):
     """The blocks of a table as its sparse and its dense form give them, in double precision."""
     weight = np.ones(len(table)) if weight is None else weight
     for X in (sparse.csr_array(table), table):
-        read = take_in(X)
+        read = source_of(X)
         with LocalEngine(1) as engine:
-            yield read.encode_new(read.learn("auto", weight, engine), weight, np.float64, engine)[0]
+            yield Encoder.learn(read, "auto", weight, engine).encode(read, weight, engine, dtype=np.float64)[0]
 
 
 def test_blocks_keep_cells_alone():

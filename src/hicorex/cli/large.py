@@ -13,7 +13,7 @@ from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import HicorexError, NotInPartsError
 from hicorex.input import memory as limits
 from hicorex.input.memory import MemoryLimit, keeping
-from hicorex.input.sources import Source, source_of
+from hicorex.input.sources import Source, disk_source
 from hicorex.input.sources.integrity import check_stamp, stamp_of, whole
 from hicorex.layer.data import row_slices, tile_height
 
@@ -62,7 +62,7 @@ def open_data(data: str, memory: int | None, always: bool = False) -> Opened:
         most = _at_once(memory)
     folder = os.path.isdir(data)
     try:
-        source = source_of(data)
+        source = disk_source(data)
     except HicorexError:
         if folder:
             raise
@@ -100,7 +100,7 @@ def _be_lean() -> None:
 def _source(data: str) -> Source:
     """What workers of a cluster can read."""
     try:
-        source = None if data == "-" else source_of(data)
+        source = None if data == "-" else disk_source(data)
     except NotInPartsError:
         source = None
     if source is None:

@@ -1,18 +1,23 @@
-"""How the columns of a table are read: from typed columns to blocks of marginals."""
+"""From typed columns to blocks of marginals: the same way for every table, of a fit and of new samples."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.special import ndtr, ndtri
 
 from hicorex import kernels
 from hicorex.engine import Engine
-from hicorex.exceptions import ColumnTypeError, HicorexError, caution
-from hicorex.input.reader import KINDS, Reader, find_codes, slices
-from hicorex.input.survey import Scale, Survey, scale_of
-from hicorex.layer.data import Data, digest_of
+from hicorex.engine.reduction import ARITY, add_up
+from hicorex.exceptions import caution
+from hicorex.input.kinds import resolve_kinds
+from hicorex.input.reader import Reader, find_codes, slices
+from hicorex.input.sources import Source
+from hicorex.input.survey import Scale, Survey, scale_of, survey_of
+from hicorex.layer.data import Data, Part, digest_of, row_slices, tile_height, totals_of
 from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
 from hicorex.marginals.base import Block
 
@@ -25,122 +30,143 @@ FARTHEST = {np.dtype(np.float64): 1e15, np.dtype(np.float32): 1e9}
 HALF_OF_LARGEST = np.finfo(float).max / 2
 
 
-def precision(shape: tuple[int, int]) -> Any:
+def precision(shape: tuple[int, int]) -> type:
     """The type in which a fit to a table of this shape is computed."""
     return np.float64 if shape[0] * shape[1] <= SMALL_TABLE_CELLS else np.float32
 
 
-class Encoder:
-    """How each column of a table is read: its kind, its scale or its categories.
+class PartSums(NamedTuple):
+    """What adds up over the parts of a table.
 
-    parts : the columns of each block; columns of two categories, none missing, go into blocks of
-        their own, since a matrix product serves them.
-    informative : (n_columns,), False for columns that are constant or wholly missing
+    totals : the weight of the samples, and the totals of the columns by block
+    lacking : (n_columns,), positive for columns that lack values
+    unseen : (n_columns,), positive for columns with categories that the fit has not seen
     """
 
-    def __init__(self, kinds: list[str], found: Survey, marginals: Any, name: Callable[[int], str], sparse: bool):
-        self.n_columns = len(kinds)
-        self.kinds = kinds
-        self.size, self.spread = np.ones((2, self.n_columns))
-        self.centre = np.zeros(self.n_columns)
-        self.informative = np.ones(self.n_columns, bool)
-        self.ranks: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self.categories: dict[int, np.ndarray] = {}
-        self.gaps = found.gaps
-        self._keep_scale(found.numeric, found.scale)
-        if found.ranked.size:
-            values, weight = found.values, found.weight
-            for at, i in enumerate(found.ranked.tolist()):
-                self.ranks[i] = _normal_scores(values[:, at], weight)
-            self._to_scores(values, found.ranked)
-            self._keep_scale(found.ranked, scale_of(values, weight))
-        many: list[str] = []
-        for i, categories in found.categories.items():
-            self.categories[i] = categories
-            if marginals == "auto" and categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * found.n_rows):
-                many.append(name(i))
-            self.informative[i] = categories.size > 1
-        if many:
-            caution(
-                f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
-                f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
-                '"gaussian" or "rank"; identifiers are better left out.'
-            )
-        numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
-        coded = np.array(list(self.categories), int)
-        # Cells of a sparse table that are not stored hold 0, the first of two categories in a product.
-        two = {i for i, own in self.categories.items() if own.size == 2 and (own[0] == 0 or not sparse)}
-        binary = np.array([i in two and not self.gaps[i] for i in coded.tolist()], bool)
-        self.parts = [*_chunks(numeric), *_chunks(coded[binary]), *_chunks(coded[~binary])]
+    totals: tuple[np.ndarray, list[Any]]
+    lacking: np.ndarray
+    unseen: np.ndarray
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How each column of a table is encoded: its kind, its scale or its categories.
+
+    size, centre, spread : (n_columns,), by which columns of numbers are standardised
+    informative : (n_columns,), False for columns that are constant or wholly missing
+    ranks : by column of rank marginals, the values of the fit, rising, and their normal scores
+    categories : by column of categorical marginals, its categories, rising
+    parts : the columns of each block; columns of two categories, none missing, go into blocks of
+        their own, since a matrix product serves them
+    gaps : (n_columns,), whether a column of the fit lacks values; None if that is no longer known
+    """
+
+    n_columns: int
+    kinds: list[str]
+    size: np.ndarray
+    centre: np.ndarray
+    spread: np.ndarray
+    informative: np.ndarray
+    ranks: dict[int, tuple[np.ndarray, np.ndarray]]
+    categories: dict[int, np.ndarray]
+    parts: list[np.ndarray]
+    gaps: np.ndarray | None = None
 
     @classmethod
-    def of_fields(cls, **fields: Any) -> "Encoder":
-        """The encoder of these attributes, as one that was fitted has them."""
-        encoder = cls.__new__(cls)
-        encoder.__dict__.update(fields)
-        return encoder
+    def learn(cls, source: Source, marginals: Any, sample_weight: np.ndarray | None, engine: Engine) -> "Encoder":
+        """How the columns of a table are encoded, from samples with these weights (n_samples,)."""
+        kinds = resolve_kinds(source, marginals)
+        survey = survey_of(source, kinds, sample_weight, engine)
+        if marginals == "auto":
+            _warn_of_many_categories(survey, source.column_name)
+        scaled = _Scaled(len(kinds))
+        scaled.keep(survey.numeric, survey.scale)
+        ranks = {i: _normal_scores(survey.values[:, at], survey.weight) for at, i in enumerate(survey.ranked.tolist())}
+        if ranks:
+            _to_scores(ranks, survey.values, survey.ranked)
+            scaled.keep(survey.ranked, scale_of(survey.values, survey.weight))
+        for i, categories in survey.categories.items():
+            scaled.informative[i] = categories.size > 1
+        parts = _blocks_of_columns(kinds, survey, source.sparse)
+        return cls(
+            len(kinds),
+            kinds,
+            scaled.size,
+            scaled.centre,
+            scaled.spread,
+            scaled.informative,
+            ranks,
+            survey.categories,
+            parts,
+            survey.gaps,
+        )
 
-    def _keep_scale(self, columns: np.ndarray, scale: Scale) -> None:
-        spread = np.sqrt(scale.square / np.maximum(scale.total, 1e-300))
-        varies = (scale.least < scale.most) & (spread > 0)
-        self.size[columns] = np.where(scale.size > 0, scale.size, 1)
-        self.centre[columns] = scale.centre
-        self.spread[columns] = np.where(varies, spread, 1)
-        self.informative[columns] = varies
+    def encode(
+        self,
+        source: Source,
+        sample_weight: np.ndarray | None,
+        engine: Engine,
+        *,
+        dtype: DTypeLike | None = None,
+        gaps: np.ndarray | None = None,
+    ) -> tuple[Data, list[str]]:
+        """The samples of a table, and the names of columns with categories that the fit has not seen.
 
-    def encode(self, table: Reader, weight: np.ndarray | None = None, dtype: Any = None) -> tuple[Data, list[str]]:
-        """New samples as blocks, and the names of columns in which unseen categories were met."""
-        dtype = dtype or precision(table.shape)
-        weight = np.ones(table.shape[0], dtype) if weight is None else weight.astype(dtype)
-        unseen: list[str] = []
-        blocks: list[Block] = []
-        samples: list[Any] = []
-        for part in self.parts:
-            if self.kinds[part[0]] == "categorical":
-                samples.append(self._codes(table, part, unseen))
-                whole = bool(samples[-1].codes.max(initial=0) < 2)
-                blocks.append(self._categorical(part, whole, dtype, table.sparse is not None))
-            else:
-                gaps, values = self._values(table, part, dtype)
-                samples.append(values)
-                blocks.append(Gaussian(gaps, self.informative[part], dtype))
-        return Data.of(blocks, self.parts, samples, weight), unseen
+        Parameters
+        ----------
+        sample_weight : (n_samples,), None for 1 each
+        dtype : in which the samples are computed; None for what the table's shape asks for
+        gaps : (n_columns,), which columns may lack values; None for those that do
+        """
+        chosen = np.dtype(dtype or precision(source.shape))
+        height = tile_height(self.row_cells(source.row_cells))
+        coder = _PartEncoder(self, gaps, chosen, source.sparse, height)
+        may_lack = np.ones(self.n_columns, bool) if gaps is None else gaps
+        parts, sums = source.keep(
+            coder.encode,
+            coder.finish,
+            sample_weight,
+            row_slices(source.shape[0], ARITY * height),
+            engine,
+            source.shape[0] * self.row_bytes(may_lack, chosen),
+        )
+        blocks = self.blocks(sums.lacking > 0 if gaps is None else gaps, chosen, source.sparse)
+        data = Data.with_totals(blocks, self.parts, parts, source.shape[0], height, sums.totals)
+        return data, [source.column_name(i) for i in np.flatnonzero(sums.unseen).tolist()]
 
-    def blocks(self, gaps: np.ndarray, dtype: Any, sparse: bool) -> list[Block]:
+    def blocks(self, gaps: np.ndarray, dtype: DTypeLike, sparse: bool) -> list[Block]:
         """The blocks of a table, sparse or not, of which the columns ``gaps`` may lack values."""
         blocks: list[Block] = []
         for part in self.parts:
-            if self.kinds[part[0]] == "categorical":
+            if self.is_coded(part):
                 blocks.append(self._categorical(part, not gaps[part].any(), dtype, sparse))
             else:
                 blocks.append(Gaussian(np.flatnonzero(gaps[part]), self.informative[part], dtype))
         return blocks
 
-    def samples(self, table: Reader, gaps: np.ndarray, dtype: Any) -> tuple[list[Any], list[str]]:
-        """Some rows of such a table by block, and the names of columns in which unseen categories were met."""
-        unseen: list[str] = []
-        samples = [
-            self._codes(table, part, unseen)
-            if self.kinds[part[0]] == "categorical"
-            else self._values(table, part, dtype, gaps)[1]
-            for part in self.parts
-        ]
-        return samples, unseen
+    def is_coded(self, part: np.ndarray) -> bool:
+        """Whether the columns of a block are categorical."""
+        return self.kinds[part[0]] == "categorical"
 
     def row_cells(self, stored: int) -> int:
-        """How many cells a sample has in blocks if a table stores so many of it: numbers are never sparse."""
+        """The number of cells of a sample in blocks if a table stores ``stored`` of it: numbers are never sparse."""
         numeric = sum(kind != "categorical" for kind in self.kinds)
         return min(self.n_columns, numeric + stored)
 
-    def row_bytes(self, gaps: np.ndarray, dtype: Any) -> int:
-        """Bytes of a row of such a table."""
-        size = np.dtype(dtype).itemsize
+    def row_bytes(self, gaps: np.ndarray, dtype: DTypeLike) -> int:
+        """Bytes of a row of a table of which the columns ``gaps`` may lack values."""
+        width = np.dtype(dtype).itemsize
+        size = width
         for part in self.parts:
-            if self.kinds[part[0]] == "categorical":
-                size += part.size * np.min_scalar_type(max(self.categories[i].size for i in part.tolist())).itemsize
+            if self.is_coded(part):
+                size += part.size * self.code_type(part).itemsize
             else:
-                size += part.size * np.dtype(dtype).itemsize + int(np.count_nonzero(gaps[part]))
+                size += part.size * width + int(np.count_nonzero(gaps[part]))
         return size
+
+    def code_type(self, part: np.ndarray) -> np.dtype:
+        """The type of the codes of a block."""
+        return np.min_scalar_type(max(self.categories[i].size for i in part.tolist()))
 
     def encode_labels(self, labels: np.ndarray) -> list[categorical.Samples]:
         """Labels (m, T) of a layer below, whose table this is, by block."""
@@ -152,24 +178,31 @@ class Encoder:
             for part in self.parts
         ]
 
-    def shades(self, table: Reader, columns: np.ndarray) -> np.ndarray:
+    def standardised(self, reader: Reader, columns: np.ndarray, values: np.ndarray, present: np.ndarray) -> None:
+        """Fill in columns of numbers, standardised, (c, T), 0 where missing, and which are observed, (c, T)."""
+        numbers = reader.numbers(columns)
+        _to_scores(self.ranks, numbers, columns)
+        scale = self.size[columns], self.centre[columns], self.spread[columns], self.informative[columns]
+        kernels.gaussian.standardise(numbers, *scale, FARTHEST[values.dtype], values, present)
+
+    def shades(self, reader: Reader, columns: np.ndarray) -> np.ndarray:
         """Columns from low to high as numbers from 0 to 1, (n_samples, len(columns)), NaN where missing.
 
         Continuous ones by their normal distribution or their rank in the fit, categories by their order.
         """
-        shades = np.full((table.shape[0], len(columns)), 0.5)
+        shades = np.full((reader.shape[0], len(columns)), 0.5)
         # Frames are read in windows of neighbours, which rising columns leave once.
         rising = np.argsort(columns)
         coded = np.array([i in self.categories for i in columns[rising].tolist()], bool)
         for at in slices(rising[~coded]):
-            own = columns[at]
-            numbers = table.numbers(own)
-            self._to_scores(numbers, own)
+            chosen = columns[at]
+            numbers = reader.numbers(chosen)
+            _to_scores(self.ranks, numbers, chosen)
             with np.errstate(over="ignore"):
-                shades[:, at] = ndtr((numbers / self.size[own] - self.centre[own]) / self.spread[own])
+                shades[:, at] = ndtr((numbers / self.size[chosen] - self.centre[chosen]) / self.spread[chosen])
         for place in rising[coded].tolist():
             categories = self.categories[int(columns[place])]
-            codes, _ = table.codes(columns[place], categories)
+            codes, _ = reader.codes(columns[place], categories)
             if categories.size > 1:
                 shades[:, place] = codes / (categories.size - 1)
             shades[codes == categories.size, place] = np.nan
@@ -193,35 +226,7 @@ class Encoder:
             digest.update(own)
         return digest.hexdigest()
 
-    def _values(
-        self, table: Reader, part: np.ndarray, dtype: Any, gaps: np.ndarray | None = None
-    ) -> tuple[np.ndarray, gaussian.Samples]:
-        """Which columns of a block lack values, or may do so by ``gaps``, (n_columns,), and the block's samples."""
-        values = np.empty((part.size, table.shape[0]), dtype)
-        lacking: list[np.ndarray] = []
-        present: list[np.ndarray] = [np.empty((0, table.shape[0]), bool)]
-        for own in slices(np.arange(part.size)):
-            columns = part[own]
-            numbers = table.numbers(columns)
-            self._to_scores(numbers, columns)
-            scale = self.size[columns], self.centre[columns], self.spread[columns], self.informative[columns]
-            there = np.empty((own.size, table.shape[0]), bool)
-            kernels.gaussian.standardise(numbers, *scale, FARTHEST[values.dtype], values[own[0] : own[-1] + 1], there)
-            some = ~there.all(axis=1) if gaps is None else gaps[columns]
-            lacking.append(own[some])
-            present.append(there[some])
-        return np.concatenate(lacking), gaussian.Samples(values, np.concatenate(present))
-
-    def _to_scores(self, numbers: np.ndarray, columns: np.ndarray) -> None:
-        """Map columns of rank marginals to their normal scores, in place."""
-        for at, i in enumerate(columns):
-            if i in self.ranks:
-                values, scores = self.ranks[i]
-                # Halved where the difference of two might be infinite.
-                unit = 0.5 if np.abs(values[[0, -1]]).max() > HALF_OF_LARGEST else 1.0
-                numbers[:, at] = np.interp(unit * numbers[:, at], unit * values, scores)
-
-    def _categorical(self, part: np.ndarray, whole: bool, dtype: Any, sparse: bool) -> Categorical:
+    def _categorical(self, part: np.ndarray, whole: bool, dtype: DTypeLike, sparse: bool) -> Categorical:
         """A block of coded columns; ``whole`` says that none lacks values."""
         known = [self.categories[i] for i in part.tolist()]
         sizes = np.array([own.size for own in known])
@@ -230,51 +235,120 @@ class Encoder:
         zero = np.array([find_codes(own.dtype.type([0]), own, np.zeros(1, bool))[0][0] for own in known], np.int64)
         return SparseCategorical(sizes, zero, bool(whole and np.all((sizes == 2) & (zero == 0))), dtype)
 
-    def _codes(self, table: Reader, part: np.ndarray, unseen: list[str]) -> Any:
-        """The samples of a block; columns in which unseen categories are met are added to ``unseen``."""
-        if table.sparse is not None:
-            cells, _, new_in = table.cells(part, [self.categories[i] for i in part.tolist()])
-            unseen += map(table.name, new_in)
+
+class _PartEncoder:
+    """Encodes the parts of one table.
+
+    gaps : (n_columns,), which columns may lack values; None where this is seen once all parts are read
+    """
+
+    def __init__(self, encoder: Encoder, gaps: np.ndarray | None, dtype: np.dtype, sparse: bool, height: int):
+        self._encoder, self._gaps, self._dtype, self._sparse, self._height = encoder, gaps, dtype, sparse, height
+        self._blocks = None if gaps is None else encoder.blocks(gaps, dtype, sparse)
+
+    def encode(self, reader: Reader, sample_weight: np.ndarray, rows: slice) -> tuple[Part, PartSums]:
+        """The part that some rows become, and what adds up."""
+        encoder = self._encoder
+        lacking, unseen = np.zeros((2, encoder.n_columns), bool)
+        samples = [
+            self._codes(reader, part, lacking, unseen)
+            if encoder.is_coded(part)
+            else self._values(reader, part, lacking)
+            for part in encoder.parts
+        ]
+        part = Part(samples, sample_weight.astype(self._dtype), rows.start, self._height)
+        if self._blocks is None:
+            blocks, counted = encoder.blocks(lacking, self._dtype, self._sparse), self._narrowed(part, lacking)
+        else:
+            blocks, counted = self._blocks, part
+        totals = add_up(totals_of(blocks, counted, tile) for tile in part.tiles())
+        return part, PartSums(totals, lacking, unseen)
+
+    def finish(self, sums: PartSums) -> Callable[[Part], Part] | None:
+        """What is left to do once it is known which columns lack values."""
+        if self._gaps is not None or all(self._encoder.is_coded(part) for part in self._encoder.parts):
+            return None
+        gaps = sums.lacking > 0
+        return lambda part: self._narrowed(part, gaps)
+
+    def _narrowed(self, part: Part, gaps: np.ndarray) -> Part:
+        """A part that tells for all columns where values are missing, as one that tells it for ``gaps`` alone."""
+        samples = [
+            own if self._encoder.is_coded(columns) else gaussian.Samples(own.values, own.present[gaps[columns]])
+            for own, columns in zip(part.samples, self._encoder.parts, strict=True)
+        ]
+        return part._replace(samples=samples)
+
+    def _values(self, reader: Reader, part: np.ndarray, lacking: np.ndarray) -> gaussian.Samples:
+        """The samples of a block of numbers."""
+        n_rows = reader.shape[0]
+        values = np.empty((part.size, n_rows), self._dtype)
+        present = [np.empty((0, n_rows), bool)]
+        for own in slices(np.arange(part.size)):
+            columns = part[own]
+            there = np.empty((own.size, n_rows), bool)
+            self._encoder.standardised(reader, columns, values[own[0] : own[-1] + 1], there)
+            if self._gaps is None:
+                lacking[columns] = ~there.all(axis=1)
+            present.append(there if self._gaps is None else there[self._gaps[columns]])
+        return gaussian.Samples(values, np.concatenate(present))
+
+    def _codes(self, reader: Reader, part: np.ndarray, lacking: np.ndarray, unseen: np.ndarray) -> Any:
+        """The samples of a block of categories."""
+        categories = [self._encoder.categories[i] for i in part.tolist()]
+        if reader.sparse is not None:
+            cells, lacks, strange = reader.cells(part, categories)
+            lacking[part], unseen[part] = lacks, strange
             return cells
-        most = max(self.categories[i].size for i in part.tolist())
-        codes = np.empty((part.size, table.shape[0]), np.min_scalar_type(most))
-        for at, i in enumerate(part.tolist()):
-            codes[at], new = table.codes(i, self.categories[i])
-            if new:
-                unseen.append(table.name(i))
+        codes = np.empty((part.size, reader.shape[0]), self._encoder.code_type(part))
+        for at, (i, known) in enumerate(zip(part.tolist(), categories, strict=True)):
+            codes[at], unseen[i] = reader.codes(i, known)
+            if self._gaps is None:
+                lacking[i] = codes[at].max(initial=0) == known.size
         return categorical.Samples(codes)
 
 
-def resolve_kinds(table: Reader, marginals: Any) -> list[str]:
-    """The kind of each column, from "auto", one kind for all, a list or a mapping by name or index."""
-    n_columns = table.shape[1]
-    if isinstance(marginals, str):
-        given: dict[int, str] = {} if marginals == "auto" else dict.fromkeys(range(n_columns), marginals)
-    elif isinstance(marginals, Mapping):
-        given = {_column_index(table, key): kind for key, kind in marginals.items()}
-    elif isinstance(marginals, Sequence | np.ndarray):
-        if np.ndim(marginals) != 1 or len(marginals) != n_columns:
-            raise HicorexError(f"marginals lists {len(marginals)} kinds for {n_columns} columns; give one a column.")
-        given = dict(enumerate(marginals))
-    else:
-        raise ColumnTypeError(f"marginals is {marginals!r}; give 'auto', a kind, a list of kinds or a mapping.")
-    for i, kind in given.items():
-        if kind not in (*KINDS, "auto"):
-            raise HicorexError(
-                f"marginals gives column {table.name(i)} the kind {kind!r}; use one of {', '.join(KINDS)}."
-            )
-    given = {i: kind for i, kind in given.items() if kind != "auto"}
-    if len(given) == n_columns:
-        return [str(given[i]) for i in range(n_columns)]
-    return [str(given.get(i, kind)) for i, kind in enumerate(table.kinds())]
+class _Scaled:
+    """By which numbers columns are standardised, (n_columns,) each."""
+
+    def __init__(self, n_columns: int):
+        self.size, self.spread = np.ones((2, n_columns))
+        self.centre = np.zeros(n_columns)
+        self.informative = np.ones(n_columns, bool)
+
+    def keep(self, columns: np.ndarray, scale: Scale) -> None:
+        """Take over the scale of some columns."""
+        spread = np.sqrt(scale.square / np.maximum(scale.total, 1e-300))
+        varies = (scale.least < scale.most) & (spread > 0)
+        self.size[columns] = np.where(scale.size > 0, scale.size, 1)
+        self.centre[columns] = scale.centre
+        self.spread[columns] = np.where(varies, spread, 1)
+        self.informative[columns] = varies
 
 
-def _column_index(table: Reader, key: Any) -> int:
-    if table.names and key in table.names:
-        return table.names.index(key)
-    if isinstance(key, int | np.integer) and 0 <= key < table.shape[1]:
-        return int(key)
-    raise HicorexError(f"marginals names column {key!r}, which the table does not have; use a name or an index of it.")
+def _warn_of_many_categories(survey: Survey, column_name: Callable[[int], str]) -> None:
+    """Warn of whole numbers that "auto" takes for categories, though there are very many of them."""
+    many = [
+        column_name(i)
+        for i, categories in survey.categories.items()
+        if categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * survey.n_rows)
+    ]
+    if many:
+        caution(
+            f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
+            f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
+            '"gaussian" or "rank"; identifiers are better left out.'
+        )
+
+
+def _blocks_of_columns(kinds: list[str], survey: Survey, sparse: bool) -> list[np.ndarray]:
+    """The columns of each block: numbers, then columns of two categories without gaps, then other categories."""
+    numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
+    coded = np.array(list(survey.categories), int)
+    # Cells of a sparse table that are not stored hold 0, the first of two categories in a product.
+    two = {i for i, own in survey.categories.items() if own.size == 2 and (own[0] == 0 or not sparse)}
+    binary = np.array([i in two and not survey.gaps[i] for i in coded.tolist()], bool)
+    return [*_chunks(numeric), *_chunks(coded[binary]), *_chunks(coded[~binary])]
 
 
 def _chunks(columns: np.ndarray) -> list[np.ndarray]:
@@ -283,13 +357,23 @@ def _chunks(columns: np.ndarray) -> list[np.ndarray]:
     return np.array_split(columns, n_parts) if columns.size else []
 
 
+def _to_scores(ranks: dict[int, tuple[np.ndarray, np.ndarray]], numbers: np.ndarray, columns: np.ndarray) -> None:
+    """Map columns of rank marginals to their normal scores, in place."""
+    for at, i in enumerate(columns.tolist()):
+        if i in ranks:
+            values, scores = ranks[i]
+            # Halved where the difference of two might be infinite.
+            unit = 0.5 if np.abs(values[[0, -1]]).max() > HALF_OF_LARGEST else 1.0
+            numbers[:, at] = np.interp(unit * numbers[:, at], unit * values, scores)
+
+
 def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values, rising, and the normal quantile of each one's middle rank."""
     observed = ~np.isnan(values)
     if not observed.any():
         return np.zeros(1), np.zeros(1)
     distinct, where = np.unique(values[observed], return_inverse=True)
-    share = np.bincount(where, weight[observed])
-    middle = (np.cumsum(share) - share / 2) / share.sum()
+    value_weight = np.bincount(where, weight[observed])
+    middle = (np.cumsum(value_weight) - value_weight / 2) / value_weight.sum()
     # Weights may be so uneven that a rank rounds to the very end, whose score is infinite.
     return distinct, ndtri(np.clip(middle, np.finfo(float).tiny, np.nextafter(1, 0)))

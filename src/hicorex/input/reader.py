@@ -66,9 +66,9 @@ class Reader:
         """How many cells a sample has, on average."""
         return self.shape[1] if self.sparse is None else max(1, self.sparse.nnz // max(1, self.shape[0]))
 
-    def name(self, i: int) -> str:
+    def column_name(self, i: int) -> str:
         """How messages call a column."""
-        return repr(self.names[i]) if self.names else str(i)
+        return column_name(self.names, i)
 
     def cut(self, rows: slice) -> Self:
         """Some consecutive samples."""
@@ -118,7 +118,8 @@ class Reader:
                 values, missing = self._values(i)
                 if values.dtype.kind not in "fiub":
                     raise ColumnTypeError(
-                        f'Column {self.name(i)} holds text: it needs marginals "categorical", or numbers instead.'
+                        f'Column {self.column_name(i)} holds text: it needs marginals "categorical", '
+                        "or numbers instead."
                     )
                 numbers[:, at] = np.where(missing, np.nan, values)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -153,10 +154,10 @@ class Reader:
         found, new = find_codes(values, categories, missing)
         return (found if coded is None else np.append(found, categories.size)[coded[1]]), new
 
-    def cells(self, columns: np.ndarray, categories: list[np.ndarray]) -> tuple[sparse.Samples, np.ndarray, list[int]]:
+    def cells(self, columns: np.ndarray, categories: list[np.ndarray]) -> tuple[sparse.Samples, np.ndarray, np.ndarray]:
         """The cells of some columns of a sparse table that do not hold 0, by their place among the categories.
 
-        Also the place of 0 in each column, and the columns in which any value is none of the categories.
+        Also which columns lack values, (c,), and which have a value that is none of the categories, (c,).
         """
         assert self.sparse is not None
         own = self.sparse[:, columns]
@@ -178,14 +179,15 @@ class Reader:
                 found, _ = find_codes(values, known, np.zeros(values.size, bool))
                 codes[cells], zero[at] = found[:-1], found[-1]
         strange = codes == sizes[column_of]
+        strange_zero = (zero == sizes) & (np.diff(own.indptr) < self.shape[0])
+        lacking = (np.bincount(column_of, strange, columns.size) > 0) | strange_zero
         if own.dtype.kind == "f":
             strange &= ~np.isnan(own.data)
-        new = np.bincount(column_of, strange, columns.size) > 0
-        new |= (zero == sizes) & (np.diff(own.indptr) < self.shape[0])
+        unseen = (np.bincount(column_of, strange, columns.size) > 0) | strange_zero
         stored = codes != zero[column_of]
         starts = np.searchsorted(column_of[stored], np.arange(columns.size + 1))
         samples = sparse.samples_of(starts, own.indices[stored], codes[stored], self.shape[0])
-        return samples, zero, columns[new].tolist()
+        return samples, lacking, unseen
 
     @cached_property
     def _by_row(self) -> csr_array:
@@ -221,7 +223,7 @@ class Reader:
 
     def _refuse_infinity(self, i: int) -> None:
         raise HicorexError(
-            f"Column {self.name(i)} has an infinity in it, or a number beyond 1.8e308; make it a number below, "
+            f"Column {self.column_name(i)} has an infinity in it, or a number beyond 1.8e308; make it a number below, "
             "or NaN for missing."
         )
 
@@ -239,7 +241,7 @@ class Reader:
         if found is None:
             return None
         values, codes = found
-        values, missing = numbers_or_text(values, np.zeros(len(values), bool), self.name(i))
+        values, missing = numbers_or_text(values, np.zeros(len(values), bool), self.column_name(i))
         if missing.any():
             values, codes = keep_values(values, codes, ~missing)
         return (values if values.size else np.zeros(0)), codes
@@ -269,15 +271,17 @@ class Reader:
             series = self._frame[:, int(i)]
             if series.dtype.is_temporal():
                 raise ColumnTypeError(
-                    f"Column {self.name(i)} holds dates or times; leave it out or turn it into a number or a category."
+                    f"Column {self.column_name(i)} holds dates or times; leave it out or turn it into a number or a "
+                    "category."
                 )
             if series.dtype in (nw.Int128, nw.UInt128):
                 raise ColumnTypeError(
-                    f"Column {self.name(i)} has type {series.dtype}; make it integers of 64 bits, floats or text."
+                    f"Column {self.column_name(i)} has type {series.dtype}; make it integers of 64 bits, floats or "
+                    "text."
                 )
             if series.dtype.is_nested():
                 raise ColumnTypeError(
-                    f"Column {self.name(i)} holds {series.dtype}; give each value a column of its own."
+                    f"Column {self.column_name(i)} holds {series.dtype}; give each value a column of its own."
                 )
             missing = series.is_null().to_numpy().astype(bool)
             if missing.any():
@@ -288,7 +292,7 @@ class Reader:
                     else nw.new_series("empty", [0.0] * len(series), nw.Float64, backend=series.implementation)
                 )
             values = series.to_numpy()
-        return numbers_or_text(values, missing, self.name(i))
+        return numbers_or_text(values, missing, self.column_name(i))
 
 
 def _checked_array(X: Any, least_samples: int) -> np.ndarray:
@@ -339,6 +343,11 @@ def _checked_sparse(X: Any, least_samples: int) -> Any:
 def rows_of(X: Any, rows: np.ndarray) -> Any:
     """Some samples of a table, whatever it came as."""
     return safe_indexing(X.tocsr() if issparse(X) else X, rows)
+
+
+def column_name(names: list[str] | None, i: int) -> str:
+    """How messages call a column of a table with these names of columns, or with none."""
+    return repr(names[i]) if names else str(i)
 
 
 def check_shape(shape: tuple[int, int], least_samples: int) -> None:

@@ -3,17 +3,16 @@
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, NamedTuple, overload
 
 import numpy as np
 
 from hicorex.exceptions import HicorexError, NotWrittenError
-from hicorex.input.sources import Source
 from hicorex.layer.data import Part
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Where an array lies in the file."""
 
     offset: int
@@ -21,7 +20,7 @@ class _Place(NamedTuple):
     shape: tuple[int, ...]
 
 
-class _Scratch:
+class Scratch:
     """A file of arrays, written one after the other and read in any order by any thread."""
 
     def __init__(self) -> None:
@@ -34,9 +33,10 @@ class _Scratch:
         self._lock = threading.Lock()
         self._end = 0
 
-    def write(self, array: np.ndarray) -> _Place:
+    def write(self, array: np.ndarray) -> Place:
+        """Add an array at the end; where it lies."""
         array = np.ascontiguousarray(array)
-        place = _Place(self._end, array.dtype, array.shape)
+        place = Place(self._end, array.dtype, array.shape)
         rest = array.reshape(-1).view(np.uint8).data
         try:
             with self._lock:
@@ -48,7 +48,8 @@ class _Scratch:
         self._end += array.nbytes
         return place
 
-    def read(self, place: _Place) -> np.ndarray:
+    def read(self, place: Place) -> np.ndarray:
+        """The array that lies there, as a new one."""
         array = np.empty(place.shape, place.dtype)
         rest = array.reshape(-1).view(np.uint8).data
         try:
@@ -70,46 +71,45 @@ class _Scratch:
         )
 
 
-class Spool(Sequence):
-    """Parts of the samples of a fit, on disk."""
+class _SpooledPart(NamedTuple):
+    """Where the samples of a part and their weights lie in the file: the arrays of each block, by its type."""
+
+    samples: list[tuple[type, list[Place]]]
+    sample_weight: Place
+    first: int
+    height: int
+
+
+class Spool(Sequence[Part]):
+    """Parts of the samples of a table, on disk."""
 
     def __init__(self) -> None:
-        self._file = _Scratch()
-        self._parts: list[tuple[list[tuple[type, list[_Place]]], _Place, int, int]] = []
+        self._file = Scratch()
+        self._parts: list[_SpooledPart] = []
+        self._last: Callable[[Part], Part] | None = None
 
     def append(self, part: Part) -> None:
         """Add the part that follows the others."""
         samples = [(type(own), [self._file.write(array) for array in own]) for own in part.samples]
-        self._parts.append((samples, self._file.write(part.sample_weight), part.first, part.height))
+        self._parts.append(_SpooledPart(samples, self._file.write(part.sample_weight), part.first, part.height))
+
+    def through(self, last: Callable[[Part], Part]) -> "Spool":
+        """The same parts, each of which goes through a function when it is read."""
+        other = Spool.__new__(Spool)
+        other._file, other._parts, other._last = self._file, self._parts, last
+        return other
 
     def __len__(self) -> int:
         return len(self._parts)
 
-    def __getitem__(self, at: Any) -> Any:
-        samples, weight, first, height = self._parts[at]
-        own = [kind(*map(self._file.read, places)) for kind, places in samples]
-        return Part(own, self._file.read(weight), first, height)
-
-
-class SpooledTable(Source):
-    """An array on disk, written some rows at a time."""
-
-    names = None
-
-    def __init__(self, parts: Iterable[np.ndarray]):
-        self._file = _Scratch()
-        n_rows, self._row = 0, np.empty((0, 0))
-        for rows in parts:
-            self._file.write(rows)
-            self._row, n_rows = rows[:0], n_rows + len(rows)
-        self.shape = (n_rows, self._row.shape[1])
-
-    def read(self, first: int, stop: int) -> np.ndarray:
-        """Rows ``first`` to ``stop - 1`` as a new array."""
-        self._check_range(first, stop)
-        width, dtype = self.shape[1], self._row.dtype
-        return self._file.read(_Place(first * width * dtype.itemsize, dtype, (stop - first, width)))
-
-    def n_bytes(self) -> int:
-        """The size of the whole table in memory."""
-        return self.shape[0] * self.shape[1] * self._row.dtype.itemsize
+    @overload
+    def __getitem__(self, at: int) -> Part: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Part]: ...
+    def __getitem__(self, at: int | slice) -> Part | list[Part]:
+        if isinstance(at, slice):
+            return [self[own] for own in range(*at.indices(len(self)))]
+        places = self._parts[at]
+        samples = [kind(*map(self._file.read, own)) for kind, own in places.samples]
+        part = Part(samples, self._file.read(places.sample_weight), places.first, places.height)
+        return part if self._last is None else self._last(part)

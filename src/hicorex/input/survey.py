@@ -1,14 +1,18 @@
 """What the rows of a table tell about its columns before a fit: scales and categories, part by part."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from hicorex import kernels
+from hicorex.engine import Engine
+from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.input.reader import Reader, slices
+from hicorex.input.reader import Reader, column_name, slices
+from hicorex.input.sources import Source
+from hicorex.layer.data import row_slices, tile_height
 
 MOST_CATEGORIES = 100_000
 # Ranks are learned from so many values of all columns together, but from no fewer or more rows than these.
@@ -60,10 +64,10 @@ class Surveyor:
     ----------
     kinds : the kind of each column
     n_rows : how many rows the table has
-    name : how messages call a column
+    names : of the columns, None if they have none
     """
 
-    def __init__(self, kinds: list[str], n_rows: int, name: Callable[[int], str] = str):
+    def __init__(self, kinds: list[str], n_rows: int, names: list[str] | None):
         of_kind = {kind: np.array([i for i, own in enumerate(kinds) if own == kind], int) for kind in {*kinds}}
         none = np.empty(0, int)
         self._numeric, self._ranked, self._coded = (
@@ -72,17 +76,17 @@ class Surveyor:
         most = np.clip(RANK_CELLS // max(self._ranked.size, 1), FEWEST_RANKED, MOST_RANKED)
         self._step = int(np.ceil(n_rows / most))
         self._n_columns = len(kinds)
-        self._name = name
+        self._names = names
 
-    def look(self, table: Reader, weight: np.ndarray, first: int) -> Survey:
-        """What some rows tell, of these weights, of which the first is this one of the table."""
+    def look(self, table: Reader, weight: np.ndarray, rows: slice) -> Survey:
+        """What some rows of the table tell, of these weights (T,)."""
         gaps = np.zeros(self._n_columns, bool)
         scales = [scale_of(np.empty((0, 0)), weight[:0])]
         for part in slices(self._numeric):
             numbers = table.numbers(part)
             gaps[part] = np.isnan(numbers).any(axis=0)
             scales.append(scale_of(numbers, weight))
-        chosen = slice(-first % self._step, None, self._step)
+        chosen = slice(-rows.start % self._step, None, self._step)
         values = [np.empty((weight[chosen].size, 0))]
         for part in slices(self._ranked):
             numbers = table.numbers(part)
@@ -119,7 +123,9 @@ class Surveyor:
             return a if a.size else b
         for kinds in ("US", "b"):
             if (a.dtype.kind in kinds) != (b.dtype.kind in kinds):
-                raise ColumnTypeError(f"Column {self._name(i)} mixes types: make it all numbers or all text.")
+                raise ColumnTypeError(
+                    f"Column {column_name(self._names, i)} mixes types: make it all numbers or all text."
+                )
         both = a if a.shape == b.shape and np.array_equal(a, b) else np.union1d(a, b)
         self._check_number(i, both)
         return both
@@ -127,9 +133,16 @@ class Surveyor:
     def _check_number(self, i: int, categories: np.ndarray) -> None:
         if categories.size > MOST_CATEGORIES:
             raise HicorexError(
-                f"Column {self._name(i)} has {categories.size} categories, more than {MOST_CATEGORIES}: "
+                f"Column {column_name(self._names, i)} has {categories.size} categories, more than {MOST_CATEGORIES}: "
                 'it looks like an identifier; leave it out, or give it marginals "gaussian".'
             )
+
+
+def survey_of(source: Source, kinds: list[str], sample_weight: np.ndarray | None, engine: Engine) -> Survey:
+    """What all rows of a table tell about its columns of these kinds."""
+    surveyor = Surveyor(kinds, source.shape[0], source.names)
+    all_rows = row_slices(source.shape[0], ARITY * tile_height(source.row_cells))
+    return surveyor.merged(source.map(surveyor.look, sample_weight, all_rows, engine))
 
 
 def scale_of(numbers: np.ndarray, weight: np.ndarray) -> Scale:

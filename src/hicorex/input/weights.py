@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hicorex.exceptions import HicorexError
+from hicorex.input.sources import Source
 
 # Whole numbers of a larger sum than anyone has rows are relative too: sums in single precision stay finite.
 MOST_ROWS = 2**40
@@ -17,6 +18,15 @@ MOST_ROWS = 2**40
 LEAST_SHARE = 2.0**-52
 # With fewer samples in effect, one has all the weight.
 FEWEST = 1 + 1e-6
+
+
+def weighted(source: Source, sample_weight: Any) -> tuple[Source, np.ndarray | None]:
+    """The samples that have a weight, and how many samples each of them is, None for one each."""
+    if sample_weight is None:
+        return source, None
+    weight = check_weights(sample_weight, source.shape[0], "sample_weight")
+    counts = as_samples(weight[weight > 0], "sample_weight")
+    return source if weight.all() else source.take(np.flatnonzero(weight)), counts
 
 
 def check_weights(given: Any, n_samples: int, name: str) -> np.ndarray:

@@ -44,5 +44,5 @@ STORED = {
     "factor bounds": _of_fields(FactorBounds),
     "layer bounds": _of_fields(LayerBounds),
     "bounds": _of_fields(Bounds),
-    "schema": Stored(Encoder, SCHEMA, Encoder.of_fields),
+    "schema": Stored(Encoder, SCHEMA, Encoder),
 }

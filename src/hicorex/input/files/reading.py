@@ -421,9 +421,7 @@ def _table(
     names = [raw.names[at] for at in kept]
     title = "row" if row_names is None or raw.row_names == row_names else raw.names[row_names]
     # Names of rows are what the file says, not what was made of them as a variable.
-    rows = (
-        np.arange(frame.shape[0]) if row_names is None else names_of_rows(_column(raw.columns, row_names), title)
-    )
+    rows = np.arange(frame.shape[0]) if row_names is None else names_of_rows(_column(raw.columns, row_names), title)
     return Table(frame, names, list(kinds), rows, title, weight, decisions, raw.notes, words or {})
 
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.sources.base import Source, check_shape
+from hicorex.input.sources.base import Source, check_size
 from hicorex.input.sources.integrity import (
     Stamp,
     broken,
@@ -204,4 +204,4 @@ def _check_array(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         what = {0: "a single value", 1: "a vector"}.get(len(shape), f"an array of {len(shape)} dimensions")
         raise HicorexError(f"{path} holds {what}; save an array of two dimensions, rows and columns.")
-    check_shape(path, shape)
+    check_size(path, shape)

@@ -1,4 +1,4 @@
-"""Which source X stands for; pyarrow is imported only where it is needed."""
+"""Which source X stands for. pyarrow is imported only where it is needed."""
 
 import os
 import stat
@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from hicorex.engine.cluster import current_client
 from hicorex.exceptions import HicorexError, NotInPartsError
+from hicorex.input.reader import check_shape
+from hicorex.input.sources import collection
 from hicorex.input.sources.arrays import array_file, mapped
-from hicorex.input.sources.base import Source
+from hicorex.input.sources.base import MemorySource, Source
+from hicorex.input.sources.dask_tables import ClusterSource, DaskSource
 from hicorex.input.sources.integrity import broken, not_opened, whole
 from hicorex.input.sources.signatures import LENGTH, FileFormat, format_of
 
@@ -18,8 +22,25 @@ MODEL = "model.hicorex"
 KNOWN = (*ENDINGS, ".npy", ".feather", ".arrow", ".ipc")
 
 
-def source_of(X: Any) -> Source | None:
-    """The source that X stands for, None if X is a table in memory.
+def source_of(X: Any, least_samples: int = 1) -> Source:
+    """The table that X stands for, of at least ``least_samples`` rows; X itself if it is a source.
+
+    Parameters
+    ----------
+    X : array-like, data frame, scipy sparse table, Dask array or data frame, or what ``disk_source`` knows
+    """
+    if isinstance(X, Source):
+        source: Source | None = X
+    else:
+        source = _dask_source(X) if collection.is_collection(X) else disk_source(X)
+    if source is None:
+        return MemorySource(X, least_samples)
+    check_shape(source.shape, least_samples)
+    return source
+
+
+def disk_source(X: Any) -> Source | None:
+    """The table on disk that X stands for, None if X is none.
 
     Parameters
     ----------
@@ -42,6 +63,15 @@ def source_of(X: Any) -> Source | None:
     if isinstance(X, parquet.ParquetFile):
         return TableSource([whole("The Parquet file", Handle, X)], "The Parquet file")
     return dataset_source(X) if isinstance(X, dataset.Dataset) else None
+
+
+def _dask_source(X: Any) -> Source:
+    collection.example(X)  # refuses what is no table
+    client = current_client()
+    if client is not None:
+        return ClusterSource(X, client)
+    # Sparse chunks are put together at once, since a table of them is small.
+    return MemorySource(collection.computed(X)) if collection.is_sparse(X) else DaskSource(X, collection.row_lengths(X))
 
 
 def _opened(path: str) -> Source:

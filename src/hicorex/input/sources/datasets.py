@@ -7,10 +7,11 @@ import pyarrow as pa
 from pyarrow import dataset, fs
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.sources.base import Opened, Part, Source
+from hicorex.input.sources.base import Source
 from hicorex.input.sources.formats import is_blank
 from hicorex.input.sources.integrity import stamp_of, whole
 from hicorex.input.sources.schemas import check_names, column_differs
+from hicorex.input.sources.table_files import Opened, TableFile
 from hicorex.input.sources.tables import TableSource
 
 
@@ -36,7 +37,7 @@ def dataset_source(X: Any) -> Source:
     return TableSource(parts, "The dataset", schema.names)
 
 
-class Fragment(Part):
+class Fragment(TableFile):
     """A file of a dataset."""
 
     def __init__(self, fragment: Any, schema: pa.Schema):

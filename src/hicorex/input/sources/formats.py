@@ -15,15 +15,15 @@ from pyarrow.parquet import ParquetFile
 from hicorex.exceptions import HicorexError
 from hicorex.input.memory import current_limit, require_table
 from hicorex.input.sources.arrow_sizes import batch_sizes
-from hicorex.input.sources.base import Opened, Part
 from hicorex.input.sources.integrity import check_stamp, stamp_of, unchanged
 from hicorex.input.sources.schemas import width
+from hicorex.input.sources.table_files import Opened, TableFile
 
 SMALLER = "write it with smaller ones, or give more memory"
 TEXTS = ("string", "large_string", "binary", "large_binary")
 
 
-class File(Part):
+class File(TableFile):
     """A file of this computer, which is read through a handle: one that is mapped ends the process if it shrinks."""
 
     def __init__(self, path: str):

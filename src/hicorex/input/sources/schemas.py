@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.sources.base import Part
+from hicorex.input.sources.table_files import TableFile
 
 
-def common_schema(parts: Sequence[Part], order: Sequence[str] | None) -> pa.Schema:
+def common_schema(parts: Sequence[TableFile], order: Sequence[str] | None) -> pa.Schema:
     """The columns that all files have, each of a type that holds the values of all."""
     first = parts[0]
     names = first.schema.names
@@ -39,7 +39,7 @@ def common_schema(parts: Sequence[Part], order: Sequence[str] | None) -> pa.Sche
     return pa.schema([(column, types[column]) for column in order or names], first.schema.metadata)
 
 
-def column_differs(part: Part, first: Part, column: str, extra: bool) -> HicorexError:
+def column_differs(part: TableFile, first: TableFile, column: str, extra: bool) -> HicorexError:
     """Why files of different columns are no table."""
     return HicorexError(
         f"{part.name} has a column {column!r} that {first.name} has not; write it again without that column."

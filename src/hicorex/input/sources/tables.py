@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.sources.base import Opened, Part, Source, check_shape
+from hicorex.input.sources.base import Source, check_size
 from hicorex.input.sources.integrity import unreadable
 from hicorex.input.sources.schemas import common_schema, conformed, width
+from hicorex.input.sources.table_files import Opened, TableFile
 
 # What a text or another value of no fixed size counts for at least, in bytes.
 TEXT = 16
@@ -32,7 +33,7 @@ class TableSource(Source):
         The columns in their order, None for that of the first file.
     """
 
-    def __init__(self, parts: Sequence[Part], name: str, order: Sequence[str] | None = None):
+    def __init__(self, parts: Sequence[TableFile], name: str, order: Sequence[str] | None = None):
         self.name = name
         self._parts = list(parts)
         self._schema = common_schema(self._parts, order)
@@ -45,7 +46,7 @@ class TableSource(Source):
         self._starts = list(accumulate((rows for _, _, rows in self._units), initial=0))
         self.names: list[str] = self._schema.names
         self.shape = (self._starts[-1], len(self.names))
-        check_shape(name, self.shape)
+        check_size(name, self.shape)
         self.__setstate__({})
 
     def __getstate__(self) -> dict[str, Any]:
@@ -56,7 +57,7 @@ class TableSource(Source):
         self._lock = threading.Lock()
         # By unit, the one used last at the end: its rows, and how many of them nobody has asked for yet.
         self._kept: dict[int, tuple[pa.Table, int]] = {}
-        self._open: tuple[Part, Opened] | None = None
+        self._open: tuple[TableFile, Opened] | None = None
 
     def n_bytes(self) -> int:
         """About the size of the whole table in memory."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from hicorex.exceptions import HicorexError, quietly
-from hicorex.input.declared import check_chunk, check_partition
+from hicorex.input.sources.declared import check_chunk, check_partition
 
 if TYPE_CHECKING:
     from hicorex.engine.cluster import ClusterEngine
