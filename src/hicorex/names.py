@@ -24,6 +24,15 @@ def factor_name(layer: int, factor: int) -> str:
     return f"{layer_name(layer)}_factor{factor}"
 
 
+def number_of(name: str) -> str:
+    """The number of a factor in its layer, by its name; of any other name, all of it.
+
+    >>> number_of("layer1_factor12")
+    '12'
+    """
+    return name.rpartition("_factor")[2]
+
+
 def layer_factor_names(layer: int, n_factors: int) -> list[str]:
     """The names of all factors of a layer."""
     return [factor_name(layer, j) for j in range(n_factors)]

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, colours that colour-blind people tell apart, and names that fit."""
+"""What all pictures need: axes, colours that colour-blind people tell apart, and names that fit."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -13,8 +13,11 @@ from hicorex.printing import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.path import Path
     from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox
 
     from hicorex.base import LayeredEstimator
     from hicorex.corex import Corex
@@ -66,8 +69,8 @@ def layer_of(model: "LayeredEstimator", layer: int) -> "Corex":
 def column_order(layer: "Corex") -> np.ndarray:
     """The variables by cluster and falling weight, those of no cluster last, (n_features,)."""
     weights, clusters = weights_of(layer), layer.clusters_
-    own = np.where(clusters >= 0, weights[np.arange(clusters.size), clusters], weights.max(axis=1))
-    return np.lexsort((-own, np.where(clusters >= 0, clusters, layer.n_factors_)))
+    strength = np.where(clusters >= 0, weights[np.arange(clusters.size), clusters], weights.max(axis=1))
+    return np.lexsort((-strength, np.where(clusters >= 0, clusters, layer.n_factors_)))
 
 
 def style_of(number: int) -> tuple[str, str]:
@@ -87,12 +90,12 @@ def label_of(name: Any, most: int = 24) -> str:
 
 
 def thinned(n: int, most: int) -> np.ndarray:
-    """The indices of at most so many of n things, evenly spaced, the first and the last among them."""
+    """The indices of at most ``most`` of n things, evenly spaced, the first and the last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
 def edges_of(n: int, most: int) -> np.ndarray:
-    """Where each of at most so many runs of n things begins, their sizes as equal as can be."""
+    """Where each of at most ``most`` runs of n things begins, their sizes as equal as can be."""
     n_runs = min(n, most)
     return np.arange(n_runs) * n // n_runs
 
@@ -103,7 +106,7 @@ def points_of(ax: "Axes") -> tuple[float, float]:
     return box.width * scale, box.height * scale
 
 
-def count_ticks(axis: Any) -> None:
+def count_ticks(axis: "Axis") -> None:
     """Write whole numbers on an axis, large ones in full."""
     from matplotlib.ticker import MaxNLocator
 
@@ -111,7 +114,7 @@ def count_ticks(axis: Any) -> None:
     axis.set_major_formatter("{x:,.0f}")
 
 
-def name_ticks(axis: Any, names: Iterable[str], positions: Iterable[float], size: float | None = None) -> None:
+def name_ticks(axis: "Axis", names: Iterable[str], positions: Iterable[float], size: float | None = None) -> None:
     """Put names at positions of an axis (ax.xaxis or ax.yaxis)."""
     axis.set_ticks(list(positions), [label_of(name) for name in names], fontsize=size)
 
@@ -133,58 +136,70 @@ def place_labels(ax: "Axes", x: Sequence[float], y: Sequence[float], names: Sequ
     -------
     list of Annotation
     """
-    from matplotlib.patheffects import withStroke
     from matplotlib.text import Text
-    from matplotlib.transforms import Bbox
 
     figure = figure_of(ax)
     figure.draw_without_rendering()  # so that the axes are where they will be
-    inside, scale = ax.get_window_extent(), figure.dpi / 72
+    scale = figure.dpi / 72
     points = ax.transData.transform(np.column_stack([x, y])) if len(names) else np.empty((0, 2))
     taken = np.hstack([points - 3 * scale, points + 3 * scale])  # left, lower, right and upper ends
-    lines = [own.get_path().transformed(ax.transData) for own in ax.lines if own.get_linestyle() != "None"]
+    lines = [line.get_path().transformed(ax.transData) for line in ax.lines if line.get_linestyle() != "None"]
     placed = []
     for at, name in enumerate(names):
-        text = ax.annotate(
-            label_of(name),
-            (x[at], y[at]),
-            xytext=(0, 0),
-            textcoords="offset points",
-            va="bottom",
-            fontsize=SMALL_SIZE,
-            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 3},
-            path_effects=[withStroke(linewidth=2, foreground="white")],
-        )
-        own = Text.get_window_extent(text)  # without the line to its point
-        offsets = _offsets(own.width / scale, own.height / scale)
+        text = _label(ax, (x[at], y[at]), name)
+        extent = Text.get_window_extent(text)  # without the line to its point
+        offsets = _offsets(extent.width / scale, extent.height / scale)
         corner = points[at] + scale * offsets
-        boxes = np.hstack([corner, corner + np.array([own.width, own.height])])
-        within = np.all((boxes[:, :2] >= inside.min) & (boxes[:, 2:] <= inside.max), axis=1)
-        clash = np.all((boxes[:, None, :2] < taken[:, 2:]) & (boxes[:, None, 2:] > taken[:, :2]), axis=2).any(axis=1)
-        free = np.flatnonzero(within & ~clash).tolist()
-        if not free:
+        boxes = np.hstack([corner, corner + np.array([extent.width, extent.height])])
+        chosen = _best_place(ax, boxes, taken, lines)
+        if chosen is None:
             text.remove()
             continue
-        # Best where no line crosses it.
-        extents = (Bbox.from_extents(*boxes[i]) for i in free)
-        clear = (i for i, box in zip(free, extents, strict=True) if not _crossed(box, lines))
-        chosen = next(clear, free[0])
         text.set_position(tuple(offsets[chosen]))
         taken = np.vstack([taken, boxes[chosen] + scale * np.array([-1, -1, 1, 1])])
         placed.append(text)
     return placed
 
 
+def _label(ax: "Axes", point: tuple[float, float], name: str) -> "Annotation":
+    """The name of a point, with a line to it."""
+    from matplotlib.patheffects import withStroke
+
+    return ax.annotate(
+        label_of(name),
+        point,
+        xytext=(0, 0),
+        textcoords="offset points",
+        va="bottom",
+        fontsize=SMALL_SIZE,
+        arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 3},
+        path_effects=[withStroke(linewidth=2, foreground="white")],
+    )
+
+
+def _best_place(ax: "Axes", boxes: np.ndarray, taken: np.ndarray, lines: list["Path"]) -> int | None:
+    """The first of some boxes (n, 4) inside the axes that overlaps none taken, best one that no line crosses."""
+    from matplotlib.transforms import Bbox
+
+    inside = ax.get_window_extent()
+    within = np.all((boxes[:, :2] >= inside.min) & (boxes[:, 2:] <= inside.max), axis=1)
+    clash = np.all((boxes[:, None, :2] < taken[:, 2:]) & (boxes[:, None, 2:] > taken[:, :2]), axis=2).any(axis=1)
+    free = np.flatnonzero(within & ~clash).tolist()
+    extents = (Bbox.from_extents(*boxes[i]) for i in free)
+    clear = (i for i, box in zip(free, extents, strict=True) if not _crossed(box, lines))
+    return next(clear, free[0]) if free else None
+
+
 def _offsets(width: float, height: float) -> np.ndarray:
-    """Where the lower left corner of a label may be, in points from its own point, the nearest first, (n, 2)."""
-    found: list[tuple[float, float]] = []
+    """Where the lower left corner of a label may be, in points from the point it names, the nearest first, (n, 2)."""
+    corners: list[tuple[float, float]] = []
     for away in range(5, 120, 7):
         for up in (away, -away - height):
-            found += [(left, up) for left in (-width / 2, 0, -width)]
-        found += [(left, -height / 2) for left in (away, -width - away)]
-        found += [(left, up) for up in (away / 2, -away / 2 - height) for left in (away, -width - away)]
-    return np.array(found)
+            corners += [(left, up) for left in (-width / 2, 0, -width)]
+        corners += [(left, -height / 2) for left in (away, -width - away)]
+        corners += [(left, up) for up in (away / 2, -away / 2 - height) for left in (away, -width - away)]
+    return np.array(corners)
 
 
-def _crossed(box: Any, lines: list) -> bool:
+def _crossed(box: "Bbox", lines: list["Path"]) -> bool:
     return any(line.intersects_bbox(box, filled=False) for line in lines)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
 
 
-def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) -> "Axes":
+def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" = None) -> "Axes":
     """Draw the objective of a layer at each iteration, of every start.
 
     The start that was kept is bold. The view leaves out iterations far below the others, as the first ones
@@ -40,8 +40,8 @@ def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) ->
     >>> len(ax.lines)
     4
     """
-    own = layer_of(model, layer)
-    best, histories = own.history_, own.histories_
+    drawn = layer_of(model, layer)
+    best, histories = drawn.history_, drawn.histories_
     kept = next(at for at, history in enumerate(histories) if np.array_equal(history, best))
     others = [history for at, history in enumerate(histories) if at != kept]
     ax = axes_or_new(ax)
@@ -49,7 +49,7 @@ def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) ->
     for at, history in enumerate(others):
         ax.plot(np.arange(1, history.size + 1), history, color=GREY, linewidth=0.8, label="" if at else label)
     # A single iteration is no line.
-    marker = {"marker": "o", "markersize": 4} if best.size == 1 else {}
+    marker: dict[str, Any] = {"marker": "o", "markersize": 4} if best.size == 1 else {}
     ax.plot(np.arange(1, best.size + 1), best, color=PALETTE[0], linewidth=2.2, label="start that was kept", **marker)
     low, high = _view([*others, best])
     room = 0.05 * (high - low) or 0.05 * max(abs(high), 1)
@@ -64,7 +64,7 @@ def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) ->
 def _view(histories: list[np.ndarray]) -> tuple[float, float]:
     """The values to be seen: not those that are lower than most by far."""
     values = np.concatenate(histories)
-    # The first two iterates do not have the rule's own structure yet.
+    # The first two iterates do not have the structure of the rule yet.
     later = np.concatenate([history[2:] for history in histories])
     high, usual = values.max(), np.quantile(later if later.size else values, 0.25)
     # Where all starts agree there is more to see than rounding errors.

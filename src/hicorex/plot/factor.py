@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from hicorex.base import LayeredEstimator
 
-# A density is drawn from so many samples at so many points.
+# The most samples that a density is drawn from, and the number of points that it is drawn at.
 MOST_SAMPLES, GRID = 2000, 200
-# A strip has so many cells; the rarer values share the last one.
+# The most cells of a strip; the rarer values have the last one together.
 MOST_VALUES = 12
 # The room between two rows, of which each has a height of 1.
 GAP = 0.32
@@ -41,7 +41,7 @@ class Strip(NamedTuple):
     """A discrete variable: its values, and how likely each is in each state, (n_states, n_values)."""
 
     values: list[str]
-    shares: np.ndarray
+    probabilities: np.ndarray
 
 
 class Densities(NamedTuple):
@@ -54,7 +54,9 @@ class Densities(NamedTuple):
     heights: np.ndarray
 
 
-def factor(model: "LayeredEstimator", name: str | int, X: Any = None, *, top: int = 8, ax: Any = None) -> "Axes":
+def factor(
+    model: "LayeredEstimator", name: str | int, X: Any = None, *, top: int = 8, ax: "Axes | None" = None
+) -> "Axes":
     """Draw how the first variables of a factor differ between its states, a row for each.
 
     A continuous variable is drawn as one density for each state, over its usual range. A discrete one, or a
@@ -120,7 +122,7 @@ def factor(model: "LayeredEstimator", name: str | int, X: Any = None, *, top: in
 
 def _find(model: "LayeredEstimator", name: str | int) -> tuple[int, int]:
     """The layer of a factor, from 1, and its number in it."""
-    places = {own: (k, j) for k, layer in enumerate(names_of(model)[1:], 1) for j, own in enumerate(layer)}
+    places = {known: (k, j) for k, layer in enumerate(names_of(model)[1:], 1) for j, known in enumerate(layer)}
     if isinstance(name, Integral) and not isinstance(name, bool) and 0 <= name < len(places):
         return list(places.values())[int(name)]
     if isinstance(name, str) and name in places:
@@ -133,14 +135,14 @@ def _measure(
     encoder: Encoder, table: Reader, rows: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray
 ) -> list[Strip | Densities]:
     """What is drawn of each variable."""
-    found: list[Strip | Densities] = []
+    drawn: list[Strip | Densities] = []
     for i in rows.tolist():
         if i in encoder.categories:
             codes, _ = table.codes(i, encoder.categories[i])
-            found.append(_strip(codes, encoder.categories[i], states, n_states, weight))
+            drawn.append(_strip(codes, encoder.categories[i], states, n_states, weight))
         else:
-            found.append(_densities(table.numbers(np.array([i]))[:, 0], states, n_states, weight))
-    return found
+            drawn.append(_densities(table.numbers(np.array([i]))[:, 0], states, n_states, weight))
+    return drawn
 
 
 def _strip(codes: np.ndarray, categories: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray) -> Strip:
@@ -177,33 +179,37 @@ def _densities(numbers: np.ndarray, states: np.ndarray, n_states: int, weight: n
     grid = np.linspace(first, last, GRID)
     heights = np.zeros((n_states, GRID))
     for state in range(n_states):
-        own = known[states[known] == state]
-        own = own[thinned(own.size, MOST_SAMPLES)] if own.size else own
-        share = weight[own] / max(weight[own].sum(), 1e-300)
-        inside = np.clip(scaled[own], grid[0], grid[-1])
-        spread = np.sqrt(share @ (inside - share @ inside) ** 2)
-        # Scott's rule, but never so narrow that the grid would miss a peak.
-        width = max(spread * own.size**-0.2 if own.size else 0, 2 * (grid[1] - grid[0]))
-        heights[state] = np.exp(-(((grid[:, None] - inside) / width) ** 2) / 2) @ share / (width * np.sqrt(2 * np.pi))
+        rows = known[states[known] == state]
+        rows = rows[thinned(rows.size, MOST_SAMPLES)] if rows.size else rows
+        heights[state] = _density(grid, np.clip(scaled[rows], grid[0], grid[-1]), weight[rows])
     with np.errstate(over="ignore"):
         grid = np.nan_to_num(np.ldexp(grid, power))
     return Densities(grid, heights)
 
 
+def _density(grid: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """A kernel estimate of the density of weighted values at the points of a grid, (g,)."""
+    weight = weight / max(weight.sum(), 1e-300)
+    spread = np.sqrt(weight @ (values - weight @ values) ** 2)
+    # Scott's rule, but never so narrow that the grid would miss a peak.
+    width = max(spread * values.size**-0.2 if values.size else 0, 2 * (grid[1] - grid[0]))
+    return np.exp(-(((grid[:, None] - values) / width) ** 2) / 2) @ weight / (width * np.sqrt(2 * np.pi))
+
+
 def _draw_strip(ax: "Axes", row: Strip, top: float) -> None:
     from matplotlib.colors import to_rgb
 
-    n_states, n_values = row.shares.shape
+    n_states, n_values = row.probabilities.shape
     height, width = 1 / n_states, 1 / n_values
     wide, high = np.array(points_of(ax)) * (width, height / abs(np.diff(ax.get_ylim())[0]))
     size = min(SMALL_SIZE, 0.7 * high)
-    for state, shares in enumerate(row.shares):
+    for state, probabilities in enumerate(row.probabilities):
         colour = np.array(to_rgb(style_of(state)[0]))
-        for v, share in enumerate(shares):
-            shade = 1 - share * (1 - colour)
+        for v, probability in enumerate(probabilities):
+            shade = 1 - probability * (1 - colour)
             left, upper = v * width, top + state * height
             ax.add_patch(_cell(left, upper, width, height, shade))
-            text = _fitting(row.values[v], share, wide / (0.62 * size))
+            text = _fitting(row.values[v], probability, wide / (0.62 * size))
             if text and size >= LEAST_SIZE:
                 dark = shade @ [0.3, 0.59, 0.11] < 0.5
                 middle = (left + width / 2, upper + height / 2)
@@ -216,10 +222,10 @@ def _cell(left: float, upper: float, width: float, height: float, shade: np.ndar
     return Rectangle((left, upper), width, height, facecolor=tuple(shade), edgecolor="#dddddd", linewidth=0.5)
 
 
-def _fitting(value: str, share: float, room: float) -> str:
-    """What a cell with room for so many letters tells: its value, and how likely that is."""
+def _fitting(value: str, probability: float, room: float) -> str:
+    """What a cell tells that has room for this many letters: its value, and how likely that is."""
     if len(value) + 6 <= room:
-        return f"{label_of(value)}  {share:.0%}"
+        return f"{label_of(value)}  {probability:.0%}"
     return label_of(value, int(room)) if room >= min(3, len(value)) else ""
 
 

@@ -12,10 +12,13 @@ from hicorex.exceptions import HicorexError
 from hicorex.findings.graph import Graph, graph_of
 from hicorex.findings.groups import Grouping, groupings_of
 from hicorex.findings.layout import Layout, arrange
+from hicorex.names import number_of
 from hicorex.plot.canvas import MARKERS, axes_or_new, check_model, figure_of, label_of, points_of, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from hicorex.base import LayeredEstimator
 
 
 # Of the factors; what is written on them is white.
@@ -33,13 +36,13 @@ LEAST_NODE, LARGEST_NODE, NUMBER_SIZE = 9.0, 32.0, 6.0
 
 
 def graph(
-    model_or_graph: Any,
+    model_or_graph: "LayeredEstimator | Graph",
     *,
     groups: Any = None,
     threshold: float = 0.0,
     layout: Literal["radial", "layered"] = "radial",
     labels: bool = True,
-    ax: Any = None,
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the hierarchy: variables on the outside, each factor next to those that belong to it most.
 
@@ -82,62 +85,114 @@ def graph(
     if not isinstance(threshold, Real) or not threshold >= 0:
         raise HicorexError(f"threshold is {threshold!r}; give a number of nats, 0 or more.")
     whole = model_or_graph if isinstance(model_or_graph, Graph) else graph_of(model_or_graph)
-    if not whole.edges:
-        raise HicorexError("There are no links, so that nothing is explained; there is nothing to draw.")
-    shown = whole.select(float(threshold))
-    if not shown.edges:
-        most = max(edge.weight for edge in whole.edges)
-        raise HicorexError(f"No link has a weight of {threshold:g} nats or more; the largest is {most:.3g}.")
-    found = groupings_of([node.name for node in whole.nodes if node.layer == 0], groups)
-    number = np.full(len(shown.nodes), -1)
-    variable = np.array([node.layer == 0 for node in shown.nodes])
-    at = {node.id: i for i, node in enumerate(whole.nodes)}
-    columns = [at[node.id] for node in shown.nodes if node.layer == 0]
+    shown = _strong_links(whole, float(threshold))
+    variables = [node.name for node in whole.nodes if node.layer == 0]
+    grouping = next(iter(groupings_of(variables, groups)), None)
+    columns = _columns_shown(whole, shown)
     linked = np.ones(len(columns), bool)
     if not isinstance(model_or_graph, Graph):
         linked = model_or_graph._stack[0].clusters_[columns] >= 0
-    if found:
-        number[variable] = found[0].number[columns]
-    places = arrange(shown, number)
-    if not found:
-        _, number[variable] = np.unique(places.place[places.home[variable]], return_inverse=True)
-    radial = layout == "radial"
-    n_slots = 1 / np.diff(np.unique(places.place[variable])).min(initial=1)
-    if radial:
-        ax = axes_or_new(ax, 9.0 + 2.0 * bool(found), 9.0)
-        ax.set_aspect("equal")
-    else:
-        ax = axes_or_new(ax, float(np.clip(n_slots * 1.2 * SMALLEST * LEADING / 72, 6.4, 40)), 5.0)
-    ax.axis("off")
-    if found:
-        _draw_legend(ax, found[0], number[variable])
+    places, number = _arranged(shown, None if grouping is None else grouping.number[columns])
+    ax = _axes(ax, places, layout == "radial", grouping is not None)
+    if grouping is not None:
+        _draw_legend(ax, grouping, number[places.level == 0])
     names = [label_of(node.name) for node in shown.nodes if node.layer == 0] if labels else []
-    view = _set_view(ax, max(map(len, names), default=0), n_slots, radial)
-    _draw_links(ax, shown, places, number, radial, view)
-    _draw_nodes(ax, shown, places, number, linked, radial, view)
-    _draw_names(ax, names, shown, places, radial, view)
+    sizes = _set_limits(ax, max(map(len, names), default=0), _n_slots(places), layout == "radial")
+    picture = Picture(ax, shown, places, number, layout == "radial", sizes)
+    _draw_links(picture)
+    _draw_variables(picture, linked)
+    _draw_factors(picture)
+    _draw_names(picture, names)
     return ax
 
 
-class View(NamedTuple):
+class Sizes(NamedTuple):
     """How large things are.
 
-    size : of names, in points
-    room : that a line of them needs, as a share of the ring or the row
+    name : the height of a name, in points
+    room : that a line of names needs, the whole ring or row being 1
     gap : between a variable and its name, in units of the axes
     unit : by how much nodes and links are larger than in a picture that fills a page
     length : of the row, or of the radius of the ring, in points
     """
 
-    size: float
+    name: float
     room: float
     gap: float
     unit: float
     length: float
 
 
-def _set_view(ax: "Axes", longest: int, n_slots: float, radial: bool) -> View:
-    """Limits of the axes that leave room for names of so many signs, as large as they can be."""
+class Picture(NamedTuple):
+    """What is drawn, and how.
+
+    graph : the nodes and links
+    places : where the nodes are
+    number : the group of each node, -1 for none, (n_nodes,)
+    radial : whether variables form a ring, not a row
+    """
+
+    ax: "Axes"
+    graph: Graph
+    places: Layout
+    number: np.ndarray
+    radial: bool
+    sizes: Sizes
+
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """The coordinates of the nodes."""
+        if not self.radial:
+            return self.places.layered()
+        radius, angle = self.places.polar()
+        return radius * np.cos(angle), radius * np.sin(angle)
+
+
+def _strong_links(whole: Graph, threshold: float) -> Graph:
+    """The part of a graph that is drawn, which must have links."""
+    if not whole.edges:
+        raise HicorexError("There are no links, so that nothing is explained; there is nothing to draw.")
+    shown = whole.select(threshold)
+    if not shown.edges:
+        most = max(edge.weight for edge in whole.edges)
+        raise HicorexError(f"No link has a weight of {threshold:g} nats or more; the largest is {most:.3g}.")
+    return shown
+
+
+def _columns_shown(whole: Graph, shown: Graph) -> list[int]:
+    """The columns of the variables that are drawn."""
+    at = {node.id: i for i, node in enumerate(whole.nodes)}
+    return [at[node.id] for node in shown.nodes if node.layer == 0]
+
+
+def _arranged(shown: Graph, groups: np.ndarray | None) -> tuple[Layout, np.ndarray]:
+    """The places of the nodes, and the group of each: those given for the variables, or their factors."""
+    variable = np.array([node.layer == 0 for node in shown.nodes])
+    number = np.full(len(shown.nodes), -1)
+    if groups is not None:
+        number[variable] = groups
+    places = arrange(shown, number)
+    if groups is None:
+        _, number[variable] = np.unique(places.place[places.home[variable]], return_inverse=True)
+    return places, number
+
+
+def _n_slots(places: Layout) -> float:
+    """The number of variables that the ring or the row has room for."""
+    return 1 / np.diff(np.unique(places.place[places.level == 0])).min(initial=1)
+
+
+def _axes(ax: "Axes | None", places: Layout, radial: bool, legend: bool) -> "Axes":
+    if radial:
+        ax = axes_or_new(ax, 9.0 + 2.0 * legend, 9.0)
+        ax.set_aspect("equal")
+    else:
+        ax = axes_or_new(ax, float(np.clip(_n_slots(places) * 1.2 * SMALLEST * LEADING / 72, 6.4, 40)), 5.0)
+    ax.axis("off")
+    return ax
+
+
+def _set_limits(ax: "Axes", longest: int, n_slots: float, radial: bool) -> Sizes:
+    """Set limits that leave room for names, the longest of this many signs, as large as they can be."""
     figure_of(ax).draw_without_rendering()  # the layout of the figure settles how large the axes are
     width, height = points_of(ax)
     signs = SIGN * (longest + 1.5)
@@ -147,21 +202,21 @@ def _set_view(ax: "Axes", longest: int, n_slots: float, radial: bool) -> View:
         size = float(np.clip(size, SMALLEST, LARGEST))
         radius = max(half - size * signs, half / 4)
         ax.set(xlim=(-half / radius, half / radius), ylim=(-half / radius, half / radius))
-        return View(
-            size, size * LEADING / (2 * np.pi * radius), GAP / radius, np.clip(radius / PAGE_RADIUS, 0.4, 2), radius
-        )
+        room = size * LEADING / (2 * np.pi * radius)
+        return Sizes(size, room, GAP / radius, np.clip(radius / PAGE_RADIUS, 0.4, 2), radius)
     size = float(np.clip(min(width / (n_slots * LEADING), MOST_FOR_NAMES * height / signs), SMALLEST, LARGEST))
     row = max(height - size * signs, height / 4)
     ax.set(xlim=(-0.02, 1.02), ylim=(-size * signs / row * 1.1, 1.1))
-    return View(size, size * LEADING / width, GAP / row, np.clip(row / PAGE_RADIUS, 0.4, 2), width)
+    return Sizes(size, size * LEADING / width, GAP / row, np.clip(row / PAGE_RADIUS, 0.4, 2), width)
 
 
-def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, radial: bool, view: View) -> None:
+def _draw_links(picture: Picture) -> None:
     """A curve for each link, the strongest on top."""
-    below, above, weight = shown.links()
+    places = picture.places
+    below, above, weight = picture.graph.links()
     rising = np.argsort(weight, kind="stable")
     below, above, weight = below[rising], above[rising], weight[rising]
-    if radial:
+    if picture.radial:
         radius, angle = places.polar()
         turn = (angle[below] - angle[above] + np.pi) % (2 * np.pi) - np.pi
         turn[radius[above] == 0] = 0  # from the middle, straight out
@@ -169,15 +224,15 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
         rho = radius[above, None] + (radius[below] - radius[above])[:, None] * STEPS
         x, y = rho * np.cos(theta), rho * np.sin(theta)
     else:
-        (across, up) = places.layered()
+        across, up = places.layered()
         x = across[above, None] + (across[below] - across[above])[:, None] * BEND
         y = up[above, None] + (up[below] - up[above])[:, None] * STEPS
     home = places.home[below] == above
-    ax.add_collection(
+    picture.ax.add_collection(
         LineCollection(
             list(np.stack([x, y], axis=2)),
-            linewidths=np.maximum(WIDEST * view.unit * weight / weight.max(), THINNEST),
-            colors=[style_of(number[i])[0] for i in below],
+            linewidths=np.maximum(WIDEST * picture.sizes.unit * weight / weight.max(), THINNEST),
+            colors=[style_of(picture.number[i])[0] for i in below],
             alpha=np.where(home, 0.65, 0.3),
             capstyle="round",
             zorder=1,
@@ -185,44 +240,48 @@ def _draw_links(ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, ra
     )
 
 
-def _draw_nodes(
-    ax: "Axes", shown: Graph, places: Layout, number: np.ndarray, linked: np.ndarray, radial: bool, view: View
-) -> None:
-    """Variables as small signs, hollow if no link is significant, and factors as discs with their numbers."""
-    x, y = _points(places, radial)
-    variables = places.level == 0
-    size = np.clip(2000 / variables.sum(), 4, 36) * view.unit
-    markers = np.array([style_of(n)[1] for n in number])
+def _draw_variables(picture: Picture, linked: np.ndarray) -> None:
+    """Variables as small signs, hollow if no link is significant."""
+    x, y = picture.points()
+    variables, unit = picture.places.level == 0, picture.sizes.unit
+    size = np.clip(2000 / variables.sum(), 4, 36) * unit
+    markers = np.array([style_of(n)[1] for n in picture.number])
     for marker in MARKERS:
-        own = np.flatnonzero(variables & (markers == marker))
-        if own.size:
-            colours = [style_of(n)[0] for n in number[own]]
-            inner = np.where(linked[own], colours, "white")
-            ax.scatter(
-                x[own], y[own], size, inner, marker=marker, edgecolors=colours, linewidths=0.8 * view.unit, zorder=3
+        some = np.flatnonzero(variables & (markers == marker))
+        if some.size:
+            colours = [style_of(n)[0] for n in picture.number[some]]
+            inner = np.where(linked[some], colours, "white")
+            picture.ax.scatter(
+                x[some], y[some], size, inner, marker=marker, edgecolors=colours, linewidths=0.8 * unit, zorder=3
             )
-    factors = np.flatnonzero(~variables)
-    explains = np.array([shown.nodes[i].information for i in factors])
-    width = np.maximum(LARGEST_NODE * view.unit * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
-    for k in range(1, places.level.max() + 1):  # where many stand close, they are smaller
-        own = places.level[factors] == k
-        room = _usual_distance(places, k, radial) * view.length
-        width[own] *= min(1, room / width[own].max(initial=room))
-    ax.scatter(x[factors], y[factors], width**2, DISC, edgecolors="white", linewidths=0.8, zorder=4)
-    for i, own in zip(factors, width, strict=True):
-        text = shown.nodes[i].name.rpartition("factor")[2]
-        size = min(NUMBER_SIZE, own / 1.5)
+
+
+def _draw_factors(picture: Picture) -> None:
+    """Factors as discs with their numbers."""
+    x, y = picture.points()
+    level, sizes = picture.places.level, picture.sizes
+    factors = np.flatnonzero(level > 0)
+    explains = np.array([picture.graph.nodes[i].information for i in factors])
+    width = np.maximum(LARGEST_NODE * sizes.unit * np.sqrt(explains / max(explains.max(), 1e-12)), LEAST_NODE)
+    for k in range(1, level.max() + 1):  # where many stand close, they are smaller
+        of_layer = level[factors] == k
+        room = _usual_distance(picture.places, k, picture.radial) * sizes.length
+        width[of_layer] *= min(1, room / width[of_layer].max(initial=room))
+    picture.ax.scatter(x[factors], y[factors], width**2, DISC, edgecolors="white", linewidths=0.8, zorder=4)
+    for i, disc in zip(factors, width, strict=True):
+        size = min(NUMBER_SIZE, disc / 1.5)
         if size >= SMALLEST:
-            ax.text(x[i], y[i], text, color="white", size=size, ha="center", va="center_baseline", zorder=5)
+            number = number_of(picture.graph.nodes[i].name)
+            picture.ax.text(x[i], y[i], number, color="white", size=size, ha="center", va="center_baseline", zorder=5)
 
 
 def _usual_distance(places: Layout, level: int, radial: bool) -> float:
     """The usual distance of neighbouring factors of a layer, in radii of the ring or lengths of the row."""
-    own = np.sort((places.place if radial else places.layered()[0])[places.level == level])
+    along = np.sort((places.place if radial else places.layered()[0])[places.level == level])
     if not radial:
-        return float(np.median(np.diff(own))) if own.size > 1 else 1.0
+        return float(np.median(np.diff(along))) if along.size > 1 else 1.0
     radius = 1 - level / max(places.depth, 1)
-    return float(np.median(np.diff([*own, own[0] + 1]))) * 2 * np.pi * radius if radius else 1.0
+    return float(np.median(np.diff([*along, along[0] + 1]))) * 2 * np.pi * radius if radius else 1.0
 
 
 def _draw_legend(ax: "Axes", grouping: Grouping, number: np.ndarray) -> None:
@@ -245,24 +304,28 @@ def _draw_legend(ax: "Axes", grouping: Grouping, number: np.ndarray) -> None:
     )
 
 
-def _draw_names(ax: "Axes", names: list[str], shown: Graph, places: Layout, radial: bool, view: View) -> None:
+def _draw_names(picture: Picture, names: list[str]) -> None:
     """The names of the variables that there is room for."""
-    own = np.flatnonzero(places.level == 0)
-    x, y = _points(places, radial)
-    place = (places.place if radial else x)[own]
-    strength = [shown.nodes[i].information for i in own]
-    chosen = _that_fit(place, strength, view.room, around=radial) if names else []
-    for at in chosen:
-        i = own[at]
-        if radial:
+    if not names:
+        return
+    places, sizes = picture.places, picture.sizes
+    variables = np.flatnonzero(places.level == 0)
+    x, y = picture.points()
+    along = (places.place if picture.radial else x)[variables]
+    strength = [picture.graph.nodes[i].information for i in variables]
+    for at in _that_fit(along, strength, sizes.room, around=picture.radial):
+        i = variables[at]
+        if picture.radial:
             degrees = 90 - 360 * places.place[i]
             left = x[i] < -1e-9
-            point = ((1 + view.gap) * x[i], (1 + view.gap) * y[i])
+            point = ((1 + sizes.gap) * x[i], (1 + sizes.gap) * y[i])
             turned = {"rotation": degrees + 180 * left, "ha": "right" if left else "left", "va": "center"}
         else:
-            point = (x[i], -view.gap)
+            point = (x[i], -sizes.gap)
             turned = {"rotation": 90, "ha": "center", "va": "top"}
-        ax.text(*point, names[at], size=view.size, rotation_mode="anchor" if radial else None, **turned)
+        picture.ax.text(
+            *point, names[at], size=sizes.name, rotation_mode="anchor" if picture.radial else None, **turned
+        )
 
 
 def _that_fit(place: np.ndarray, strength: list[float], room: float, around: bool) -> list[int]:
@@ -278,10 +341,3 @@ def _that_fit(place: np.ndarray, strength: list[float], room: float, around: boo
             insort(taken, place[i])
             chosen.append(i)
     return chosen
-
-
-def _points(places: Layout, radial: bool) -> tuple[np.ndarray, np.ndarray]:
-    if not radial:
-        return places.layered()
-    radius, angle = places.polar()
-    return radius * np.cos(angle), radius * np.sin(angle)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from hicorex.base import LayeredEstimator
 
-# More samples than this are drawn as a band, in so many parts.
+# More samples than this are drawn as a band, and the number of its parts.
 MOST_SAMPLES, BINS = 5000, 1000
 ISO_DATE = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?)?")
 
@@ -62,7 +62,7 @@ def pointwise(
     index : array-like of shape (n_samples,), default=None
         Dates, text such as "2008-10" among them, numbers or names; None counts from 0.
     series : array-like of shape (n_samples,), or a mapping of one name to such, default=None
-        Numbers to be drawn beside, on an axis of their own. A pandas Series is called by its name.
+        Numbers to be drawn beside, on a second axis. A pandas Series is called by its name.
     surprising : int, default=5
         How many samples are marked: those whose ``surprise`` is farthest from 0.
     ax : matplotlib Axes, default=None
@@ -119,6 +119,19 @@ def draw_pointwise(
     ax.set_xlabel(where.title)
     ax.set_ylabel("point-wise total\ncorrelation, nats")
     ax.margins(x=0.02, y=0.14)
+    _set_ticks(ax, where, counted=index is None)
+    if beside is not None:
+        name, numbers = beside
+        _draw_beside(ax, where.places[order], numbers[order], name)
+    marked = np.argsort(-np.abs(surprise), kind="stable")[:surprising]
+    x, y = where.places[marked], values[marked]
+    ax.plot(x, y, "o", color="black", markersize=4, fillstyle="none", linestyle="none")
+    place_labels(ax, x.tolist(), y.tolist(), [str(where.names[i]) for i in marked])
+    return ax
+
+
+def _set_ticks(ax: "Axes", where: Index, counted: bool) -> None:
+    """Say where samples are: by dates, names or numbers, whole ones if they are counted."""
     if where.kind == "dates":
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
@@ -126,26 +139,23 @@ def draw_pointwise(
         locator = AutoDateLocator()
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    elif index is None:
+    elif counted:
         count_ticks(ax.xaxis)
     elif where.kind == "names":
         _name_samples(ax, where)
-    if beside is not None:
-        name, numbers = beside
-        twin = ax.twinx()
-        # The values of the model lie above, so that its labels can be read.
-        ax.set_zorder(twin.get_zorder() + 1)
-        ax.patch.set_visible(False)
-        _line(twin, where.places[order], numbers[order], PALETTE[1], 1.0)
-        twin.set_ylabel(label_of(name, 40), color=PALETTE[1])
-        twin.tick_params(axis="y", colors=PALETTE[1])
-        ax.yaxis.label.set_color(PALETTE[0])
-        ax.tick_params(axis="y", colors=PALETTE[0])
-    marked = np.argsort(-np.abs(surprise), kind="stable")[:surprising]
-    x, y = where.places[marked], values[marked]
-    ax.plot(x, y, "o", color="black", markersize=4, fillstyle="none", linestyle="none")
-    place_labels(ax, x.tolist(), y.tolist(), [str(where.names[i]) for i in marked])
-    return ax
+
+
+def _draw_beside(ax: "Axes", x: np.ndarray, numbers: np.ndarray, name: str) -> None:
+    """A series on a second axis."""
+    twin = ax.twinx()
+    # The values of the model lie above, so that its labels can be read.
+    ax.set_zorder(twin.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    _line(twin, x, numbers, PALETTE[1], 1.0)
+    twin.set_ylabel(label_of(name, 40), color=PALETTE[1])
+    twin.tick_params(axis="y", colors=PALETTE[1])
+    ax.yaxis.label.set_color(PALETTE[0])
+    ax.tick_params(axis="y", colors=PALETTE[0])
 
 
 def _line(ax: "Axes", x: np.ndarray, y: np.ndarray, color: str, width: float) -> None:

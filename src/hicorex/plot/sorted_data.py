@@ -27,7 +27,7 @@ def sorted_data(model: "LayeredEstimator", X: Any, *, ax: Any = None) -> Any:
 
     Rows are sorted by the states of the factor that explains most, then of the next one, and so on; columns
     by the factor they belong to, and falling weight. Colours go from low to high values of each column.
-    Larger tables than 1000 x 1000 are thinned evenly, each image in its own order.
+    Larger tables than 1000 x 1000 are thinned evenly, each image in its order.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def sorted_data(model: "LayeredEstimator", X: Any, *, ax: Any = None) -> Any:
     pair = (None, axes_or_new(ax)) if single else tuple(ax)
     if len(pair) != 2:
         raise HicorexError(f"ax holds {len(pair)} Axes; give one, or two for the table before and after.")
-    for own, picture, title in zip(pair, (before, after), ("as given", "sorted by factor"), strict=True):
-        if own is not None:
-            _draw(own, picture, shape)
-            own.set_title(title)
+    for axes, picture, title in zip(pair, (before, after), ("as given", "sorted by factor"), strict=True):
+        if axes is not None:
+            _draw(axes, picture, shape)
+            axes.set_title(title)
     _explain(pair[-1], pair[-1:] if single else pair, bool(np.isnan(after).any()))
     pair[-1 if single else 0].set_ylabel("samples")
     return ax if single else pair
@@ -89,7 +89,7 @@ def sorted_image(
     Returns
     -------
     before, after : ndarrays
-        Each thinned evenly in its own order.
+        Each thinned evenly in its order.
     """
     check_model(model)
     validate_data(model, X, reset=False, skip_check_array=True)
@@ -98,12 +98,12 @@ def sorted_image(
     # Small numbers are sorted by their digits, in linear time; the last key decides first.
     rows = np.lexsort(states[:, ::-1].T.astype(np.uint8))
     columns = column_order(layer)
-    some_rows, some_columns = thinned(rows.size, most), thinned(columns.size, most)
+    kept_rows, kept_columns = thinned(rows.size, most), thinned(columns.size, most)
 
-    def picture(own_rows: np.ndarray, own_columns: np.ndarray) -> np.ndarray:
-        return layer._schema.shades(Reader(rows_of(X, own_rows), least_samples=1), own_columns)
+    def picture(some_rows: np.ndarray, some_columns: np.ndarray) -> np.ndarray:
+        return layer._schema.shades(Reader(rows_of(X, some_rows), least_samples=1), some_columns)
 
-    return picture(some_rows, some_columns), picture(rows[some_rows], columns[some_columns])
+    return picture(kept_rows, kept_columns), picture(rows[kept_rows], columns[kept_columns])
 
 
 def coloured(picture: np.ndarray) -> np.ndarray:

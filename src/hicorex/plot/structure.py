@@ -1,9 +1,10 @@
 """Which variable belongs to which factor, as an image."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hicorex.findings.words import count
 from hicorex.names import names_of
 from hicorex.plot.canvas import (
     AMOUNTS,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS, MOST_NAMES, MOST_ROWS = 2000, 60, 40
 
 
-def structure(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) -> "Axes":
+def structure(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" = None) -> "Axes":
     """Draw alpha of a layer: a row for each factor, a column for each variable.
 
     Variables are sorted by their factor and falling weight; those without a significant link come last.
@@ -56,21 +57,19 @@ def structure(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) -> "
     >>> ax.images[0].get_array().shape
     (3, 30)
     """
-    own = layer_of(model, layer)
+    drawn = layer_of(model, layer)
     below, factors = names_of(model)[layer - 1 : layer + 1]
-    n, m = own.alpha_.shape
-    order = column_order(own)
-    alpha = np.maximum.reduceat(own.alpha_[order].T, edges_of(n, MOST_COLUMNS), axis=1)
+    n, m = drawn.alpha_.shape
+    order = column_order(drawn)
+    alpha = np.maximum.reduceat(drawn.alpha_[order].T, edges_of(n, MOST_COLUMNS), axis=1)
     names = [label_of(below[i]) for i in order] if n <= MOST_NAMES else []
     height = np.clip(1.2 + 0.25 * m, 2, 5) + 0.08 * max(map(len, names), default=0)
     ax = axes_or_new(ax, float(np.clip(2.5 + 0.13 * n, 6.4, 9)), float(height))
     extent = (-0.5, n - 0.5, m - 0.5, -0.5)
     image = ax.imshow(alpha, cmap=AMOUNTS, vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=extent)
-    bar = figure_of(ax).colorbar(image, ax=ax, pad=0.02)
-    bar.set_label("alpha")
-    # With so many factors the lines would hide what they divide.
-    sizes = np.bincount(own.clusters_ + 1, minlength=m + 1)
-    if m <= MOST_ROWS:
+    figure_of(ax).colorbar(image, ax=ax, pad=0.02).set_label("alpha")
+    sizes = np.bincount(drawn.clusters_ + 1, minlength=m + 1)
+    if m <= MOST_ROWS:  # the lines of more factors would hide what they divide
         for end in np.unique(np.cumsum(sizes[1:])):
             if 0 < end < n:
                 ax.axvline(end - 0.5, color="white", linewidth=0.8, alpha=0.8)
@@ -80,7 +79,6 @@ def structure(model: "LayeredEstimator", *, layer: int = 1, ax: Any = None) -> "
     ax.set_xticks([])
     if names and size >= LEAST_SIZE:
         ax.set_xticks(range(n), names, fontsize=size, rotation=90)
-    what = "variable" if layer == 1 else "factor"
     apart = f"; {sizes[0]:,} without a significant link at the end" if sizes[0] else ""
-    ax.set_xlabel(f"{n:,} {what}{'' if n == 1 else 's'} by factor and weight{apart}")
+    ax.set_xlabel(f"{count(n, 'variable' if layer == 1 else 'factor')} by factor and weight{apart}")
     return ax
