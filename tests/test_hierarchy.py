@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from hicorex import Corex, HicorexError, HierarchicalCorex, representation_bounds
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
+from hicorex.selection.sizing import SizeReason
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +128,9 @@ def test_auto_finds_three_factors_in_example_2(seed):
     assert corex.n_factors_ == corex.sizing_.n_factors == 3
     assert corex.transform(X).shape == (100, 3)
     assert {3, 4} <= {size.n_factors for size in corex.sizing_.tried}
-    assert "factors add" in corex.sizing_.reason
-    assert "would have to add" in corex.sizing_.reason
+    assert corex.sizing_.reason is SizeReason.NOT_ENOUGH_MORE
+    assert corex.sizing_.larger > 3
+    assert corex.sizing_.gain <= corex.sizing_.least_gain
 
 
 @pytest.mark.parametrize(("n_clusters", "seed"), [(7, 0), (12, 1), (20, 2)])

@@ -15,6 +15,7 @@ from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_n
 from hicorex.corex import Corex
 from hicorex.engine import Engine
 from hicorex.exceptions import HicorexError
+from hicorex.findings.reasons import why_this_size
 from hicorex.input.sources import Source, source_of
 from hicorex.input.weights import weighted
 from hicorex.layer.data import Data
@@ -184,7 +185,7 @@ class HierarchicalCorex(LayeredEstimator):
             data, seen = layer._fit(table, weight, engine, notes.within(f"layer{len(layers) + 1}"), progress)
             explains = size != "auto" or layer.sizing_.chosen.explains
             if not explains:
-                stop_reason = f"in layer {len(layers) + 1}, {layer.sizing_.reason}"
+                stop_reason = f"in layer {len(layers) + 1}, {why_this_size(layer.sizing_)}"
             if layers and not explains:
                 break
             if layers:

@@ -9,7 +9,7 @@ from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.entropy import marginal_surprisals
 from hicorex.bounds.evaluation import LayerEvaluator, links_of
 from hicorex.bounds.evidence import Evidence, StackedLayer, gather
-from hicorex.bounds.result import Bounds
+from hicorex.bounds.result import Bounds, NoUpper, NoUpperReason
 from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import HicorexError, caution
 from hicorex.information import frequencies
@@ -95,7 +95,7 @@ def _gather(
     evidence = gather(data, [StackedLayer(seen)], engine, surprisals, name=table.column_name)
     # The labels are not the state's own, so that its log Z says nothing about them.
     evidence = evidence._replace(soft=[means._replace(log_z=means.unique) for means in evidence.soft])
-    if not evidence.no_upper:
+    if evidence.no_upper is None:
         # Columns that are not discrete do not vary here, so that they tell no samples apart.
         discrete = [
             codes
@@ -106,7 +106,7 @@ def _gather(
         _, same = frequencies(np.zeros(data.n_samples), *discrete)
         _, both = frequencies(same, *labels.argmax(axis=0))
         if both.max() > same.max():
-            return evidence._replace(no_upper="equal samples have different labels, which then are no function of X")
+            return evidence._replace(no_upper=NoUpper(NoUpperReason.NOT_A_FUNCTION))
     return evidence
 
 

@@ -19,6 +19,7 @@ from hicorex.cli.folder import NAMES, write_results
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
 from hicorex.findings.description import bounds_dict, description
 from hicorex.findings.graph import graph_of
+from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.tables import factors_table, labels_table, samples_table, structure_table, write_csv
 from hicorex.findings.words import summary
 from hicorex.input.files import Decision
@@ -250,7 +251,7 @@ def test_bounds_are_complete_and_plain(stack, overlapping):
         assert set(plain) == {"unit", *vars(bounds)}
         assert {key: plain[key] for key in plain if key not in ("unit", "layers", "factors")} == {
             key: value for key, value in vars(bounds).items() if key not in ("layers", "factors")
-        }
+        } | {"no_upper": why_no_upper(bounds.no_upper)}
         assert plain["layers"] == [row._asdict() for row in bounds.layers]
         assert plain["factors"] == [row._asdict() for row in bounds.factors]
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain

@@ -26,7 +26,7 @@ from sklearn.exceptions import NotFittedError
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex, plot
-from hicorex.bounds.result import Bounds, LayerBounds
+from hicorex.bounds.result import Bounds, LayerBounds, NoUpper, NoUpperReason
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
 from hicorex.plot import canvas
 from hicorex.plot.bounds import layer_parts
@@ -519,7 +519,7 @@ def fake_bounds(added, depth, upper=None, theorem=None):
     reached = np.cumsum(added).tolist()
     layers = tuple(LayerBounds(f"layer{k}", 1, 0.5, 0.5, 0.1, lower, None) for k, lower in enumerate(reached, 1))
     lower = reached[depth - 1]
-    why = "" if upper is not None else "column 'a$b$' is not discrete"
+    why = None if upper is not None else NoUpper(NoUpperReason.NOT_DISCRETE, "'a$b$'")
     error = None if upper is None else 0.3
     return Bounds(lower, 0.2, depth, 1.0, upper, error, theorem, None, None, why, layers, (), 100)
 
@@ -582,7 +582,7 @@ def test_a_column_that_is_not_discrete_is_named(mixed):
     model, _ = mixed
     ax = plot.bounds(model)
     assert_allclose(sum(widths_of(ax)), model.bounds_.lower)
-    assert ax.texts[0].get_text() == f"no upper bound: {model.bounds_.no_upper}"
+    assert ax.texts[0].get_text() == f"no upper bound: column {model.bounds_.no_upper.column} is not discrete"
 
 
 # Factors

@@ -19,6 +19,7 @@ from rich.text import Text
 
 import hicorex
 from hicorex import HicorexError, HierarchicalCorex
+from hicorex.bounds.result import NoUpper, NoUpperReason
 from hicorex.cli.display import LiveProgress, PrintableConsole, show_decisions
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
@@ -50,8 +51,9 @@ def crafted(tmp_path_factory):
     # Two factors on top, as where the search for a layer above them found no more than chance.
     model = HierarchicalCorex((2,), n_init=1, random_state=0).fit(table).set_params(layers="auto")
     model.stop_reason_ = f"no more than chance {AWAY} {ESCAPES} {'y' * 3000}"
+    no_upper = NoUpper(NoUpperReason.NOT_DISCRETE, f"{IMAGE} {ESCAPES} $x^2$")
     none = dict.fromkeys(("upper", "upper_stderr", "upper_theorem", "entropy_lower", "entropy_upper"))
-    model.bounds_ = replace(model.bounds_, no_upper=f"{IMAGE} {ESCAPES} $x^2$", **none)
+    model.bounds_ = replace(model.bounds_, no_upper=no_upper, **none)
     model._reading = {"missing": [], "row_names": AWAY, "words": {}, "names": None}
     path = tmp_path_factory.mktemp("crafted") / "model.hicorex"
     model.save(path)

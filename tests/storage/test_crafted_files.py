@@ -20,9 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
+from hicorex.bounds.result import NoUpperReason
 from hicorex.findings.description import description
 from hicorex.findings.words import summary
 from hicorex.model_file import check_model
+from hicorex.selection.sizing import SizeReason
 from hicorex.storage.archive import from_bytes, read_archive, to_bytes, write_archive
 
 X = pd.read_parquet(GOLDEN / "table.parquet")
@@ -274,6 +276,14 @@ def test_files_of_older_versions_do_everything(name, tmp_path):
     for command in (["describe"], ["transform", "X"], ["score", "X"], ["report", "X", "--out", "X.html"]):
         words = [str(GOLDEN / "table.parquet") if word == "X" else word for word in command[1:]]
         _command(command[0], str(GOLDEN / f"{name}.hicorex"), *words, cwd=tmp_path)
+
+
+def test_reasons_that_older_files_hold_in_words_become_data():
+    model = hicorex.load(GOLDEN / "format1_found.hicorex")
+    assert model.bounds_.no_upper == (NoUpperReason.NOT_DISCRETE, "'a,b'")
+    sizing = model.sizing_
+    assert (sizing.n_factors, sizing.reason, sizing.larger) == (2, SizeReason.NOT_ENOUGH_MORE, 3)
+    assert sizing.gain == sizing.tried[2].lower - sizing.tried[1].lower
 
 
 def _command(*words, cwd):

@@ -17,8 +17,8 @@ def bounds_of(parts: Sequence[Evidence], cross_fitted: bool = False) -> Bounds:
     layers = layer_bounds(parts)
     lower = hierarchical_lower_bound(parts, layers)
     upper = theorem = entropy_upper = None
-    no_upper = next((part.no_upper for part in parts if part.no_upper), "")
-    if not no_upper:
+    no_upper = next((part.no_upper for part in parts if part.no_upper), None)
+    if no_upper is None:
         upper = label_upper_bound(parts)
         theorem = theorem_upper_bound(parts, layers)
         entropy_upper = marginal_entropy(parts) - lower.value

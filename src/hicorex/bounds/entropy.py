@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hicorex.bounds.result import NoUpper, NoUpperReason
 from hicorex.layer.data import Data
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import PRIOR_SAMPLES, Block
@@ -29,17 +30,17 @@ def sample_surprisals(
     return total
 
 
-def why_no_entropy(data: Data, name: Callable[[int], str]) -> str:
-    """Why the samples have no entropy that could be counted, if so; ``name`` says how a column is called."""
+def why_no_entropy(data: Data, name: Callable[[int], str]) -> NoUpper | None:
+    """Why the entropies of the columns cannot be counted, None if they can; ``name`` says how a column is called."""
     for block, columns in zip(data.blocks, data.columns, strict=True):
         if not isinstance(block, Categorical):
             if block.informative.any():  # a column that does not vary has no entropy of any kind
-                return f"column {name(columns[block.informative.argmax()])} is not discrete"
+                return NoUpper(NoUpperReason.NOT_DISCRETE, name(columns[block.informative.argmax()]))
             continue
         gap = (block.missing_weight() > 0) & block.informative
         if gap.any():
-            return f"column {name(columns[gap.argmax()])} has missing values or categories that the fit has not seen"
-    return ""
+            return NoUpper(NoUpperReason.GAPS, name(columns[gap.argmax()]))
+    return None
 
 
 class JointLabels:

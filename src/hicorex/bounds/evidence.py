@@ -8,6 +8,7 @@ import numpy as np
 
 from hicorex.bounds.entropy import JointLabels, marginal_surprisals, sample_surprisals, why_no_entropy
 from hicorex.bounds.evaluation import Evaluation, LayerEvaluator
+from hicorex.bounds.result import NoUpper
 from hicorex.engine import Engine
 from hicorex.information import entropy
 from hicorex.layer.data import Data, Part
@@ -69,7 +70,7 @@ class Evidence(NamedTuple):
     feeding: list[FactorMeans]
     entropies: list[float | None]
     joint_labels: np.ndarray
-    no_upper: str
+    no_upper: NoUpper | None
     depth: int | None
 
     @property
@@ -132,10 +133,10 @@ def gather(
     them the frequencies of these samples count. ``name`` says how a column is called.
     """
     no_upper = why_no_entropy(data, name)
-    known = None if no_upper else surprisals or marginal_surprisals(data, prior_samples=0)
+    known = None if no_upper is not None else surprisals or marginal_surprisals(data, prior_samples=0)
     # A function that is sent away takes along what it names: not the samples.
     sums: StackSums = engine.sum(partial(_sum_tile, stack, data.blocks, known), data.parts)
-    input_entropy = None if no_upper else float(sums.values[-2] / data.total)
+    input_entropy = None if no_upper is not None else float(sums.values[-2] / data.total)
     label_entropies = [sum(entropy(column / data.total) for column in counts.T) for counts in sums.label_counts]
     return Evidence(
         total=data.total,

@@ -1,6 +1,7 @@
 """The result: bounds on the total correlation and the entropy of a table, of its layers and of its factors."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from hicorex.compatibility import check_pandas_support
@@ -48,6 +49,24 @@ class LayerBounds(NamedTuple):
     conditional_entropy: float | None
 
 
+class NoUpperReason(StrEnum):
+    """Why there is no upper bound."""
+
+    NOT_DISCRETE = "a column is not discrete"
+    GAPS = "a column has missing values or unseen categories"
+    NOT_A_FUNCTION = "equal samples have different labels"
+
+
+class NoUpper(NamedTuple):
+    """Why there is no upper bound, and the first column that stands against it.
+
+    column : as messages call it, its name in quotes or its index; None if it is not a matter of one column
+    """
+
+    reason: NoUpperReason
+    column: str | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Bounds:
     """Bounds on the total correlation TC(X) and the entropy H(X), in nats.
@@ -69,8 +88,8 @@ class Bounds:
         single factor; None if there is none such.
     entropy_lower, entropy_upper : float or None
         Bounds on H(X).
-    no_upper : str
-        Why there is no upper bound, if so.
+    no_upper : NoUpper or None
+        Why there is no upper bound: the reason and the column.
     layers : tuple of LayerBounds
     factors : tuple of FactorBounds
         In the order of the layer. Empty for cross-fitted bounds, since every fold has factors of its own.
@@ -87,7 +106,7 @@ class Bounds:
     upper_theorem: float | None
     entropy_lower: float | None
     entropy_upper: float | None
-    no_upper: str
+    no_upper: NoUpper | None
     layers: tuple[LayerBounds, ...]
     factors: tuple[FactorBounds, ...]
     n_samples: int
@@ -99,8 +118,9 @@ class Bounds:
             lines.append("nothing is explained: TC(X) is never negative")
         if self.upper is not None:
             lines.append(f"{_short(self.entropy_lower)} <= H(X) <= {_short(self.entropy_upper)} nats")
-        else:
-            lines.append(f"no upper bound: {printable(self.no_upper)}")
+        if self.no_upper is not None:
+            column = f" ({printable(self.no_upper.column)})" if self.no_upper.column is not None else ""
+            lines.append(f"no upper bound: {self.no_upper.reason}{column}")
         lines.append(
             f"{'':<8}{'factors':>8}{'contribution':>14}{'stderr':>9}{'lower':>10}{'objective':>11}{'H(X|Y)':>9}"
         )

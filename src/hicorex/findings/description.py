@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hicorex.findings.graph import ranked_links
+from hicorex.findings.reasons import why_no_upper
 from hicorex.names import names_of
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def bounds_dict(bounds: "Bounds") -> dict[str, Any]:
     plain = {name: _plain(value) for name, value in vars(bounds).items() if name not in ("layers", "factors")}
     for name, rows in (("layers", bounds.layers), ("factors", bounds.factors)):
         plain[name] = [{key: _plain(value) for key, value in row._asdict().items()} for row in rows]
-    return {"unit": "nats"} | plain
+    return {"unit": "nats"} | plain | {"no_upper": why_no_upper(bounds.no_upper)}
 
 
 def _chance_above(model: "LayeredEstimator") -> bool:

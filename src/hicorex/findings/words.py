@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hicorex.findings.description import Description, FactorDescription, description
+from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.text import fill
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def how_much(told: Description) -> str:
     if bounds.depth < n_layers:
         text += f" It counts {bounds.depth} of the {n_layers} layers, since the others add nothing."
     if bounds.upper is None:
-        text += f" There is no upper bound: {bounds.no_upper}."
+        text += f" There is no upper bound: {why_no_upper(bounds.no_upper)}."
     else:
         text += f" The total correlation is at most {short(bounds.upper)} nats."
     if len(told.unassigned) == told.n_variables:

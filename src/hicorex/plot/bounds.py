@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from hicorex.bounds.result import Bounds
+from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.words import short
 from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, check_model, label_of, points_of, style_of
 
@@ -111,7 +112,7 @@ def _note(shown: Bounds) -> str:
     """What the bars do not show."""
     parts = []
     if shown.upper is None:
-        parts.append(f"no upper bound: {shown.no_upper}")
+        parts.append(f"no upper bound: {why_no_upper(shown.no_upper)}")
     if shown.lower <= 0:
         parts.append("nothing is explained: total correlation is never negative")
     left_out = [row.name for row in shown.layers[shown.depth :]]

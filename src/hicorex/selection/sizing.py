@@ -1,6 +1,8 @@
 """How many factors a table has: as many as raise the bound on samples that the fit has not seen."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -30,7 +32,11 @@ LEAST_ERRORS = 2.0
 
 
 class Tried(NamedTuple):
-    """The bound on held-out samples for a number of factors, its standard error, and how many of them were used."""
+    """A number of factors that was tried.
+
+    lower, lower_stderr : the lower bound on held-out samples and its standard error, in nats
+    used : how many of the factors explain anything
+    """
 
     n_factors: int
     lower: float
@@ -39,16 +45,41 @@ class Tried(NamedTuple):
 
     @property
     def explains(self) -> bool:
-        """Whether so many factors explain anything beyond chance."""
+        """Whether this many factors explain more than chance would."""
         return self.lower > LEAST_ERRORS * self.lower_stderr
 
 
+class SizeReason(StrEnum):
+    """Why a layer has as many factors as it has."""
+
+    CHANCE = "chance"
+    FEW_COLUMNS = "few columns"
+    NOT_ENOUGH_MORE = "not enough more"
+
+
 class Sizing(NamedTuple):
-    """The number of factors that was chosen, why, and the sizes that were tried, rising."""
+    """The number of factors that was chosen, and what the choice rests on.
+
+    tried : the sizes that were tried, rising
+    larger : the best of the larger sizes; this and the rest are None where the reason is another
+    gain, gain_stderr : how much more it explains of held-out samples, and its standard error, in nats
+    least_gain : how much more it would have to explain
+    """
 
     n_factors: int
-    reason: str
     tried: tuple[Tried, ...]
+    larger: int | None = None
+    gain: float | None = None
+    gain_stderr: float | None = None
+    least_gain: float | None = None
+
+    @property
+    def reason(self) -> SizeReason:
+        """Why this size was chosen: what it explains may be chance; there may be too few columns for more factors;
+        or more factors do not explain enough more."""
+        if not self.chosen.explains:
+            return SizeReason.CHANCE
+        return SizeReason.FEW_COLUMNS if best_larger(self.n_factors, self.tried) is None else SizeReason.NOT_ENOUGH_MORE
 
     @property
     def chosen(self) -> Tried:
@@ -190,22 +221,13 @@ def choose_size(search: Search, most: int) -> Sizing:
     if not search.tried[size].explains:
         size = 1
     tried = tuple(search.tried[n] for n in sorted(search.tried))
-    return Sizing(size, _reason(search, size), tried)
+    larger = best_larger(size, tried)
+    if larger is None or not search.tried[size].explains:
+        return Sizing(size, tried)
+    return Sizing(size, tried, larger, *search.gain(size, larger), search.least_gain(size, larger))
 
 
-def _reason(search: Search, size: int) -> str:
-    own = search.tried[size]
-    if not own.explains:
-        return (
-            f"{size} factor{'s explain' if size > 1 else ' explains'} {own.lower:.3g} +- {own.lower_stderr:.2g} nats "
-            "on held-out samples, no more than chance"
-        )
-    larger = [tried for n, tried in search.tried.items() if n > size]
-    if not larger:
-        return f"{size} is as many as so few columns allow"
-    best = max(larger, key=lambda tried: tried.lower).n_factors
-    gain, stderr = search.gain(size, best)
-    return (
-        f"on held-out samples {best} factors add {gain:.3g} +- {stderr:.2g} nats to the {own.lower:.4g} of {size}, "
-        f"and would have to add {search.least_gain(size, best):.3g}"
-    )
+def best_larger(size: int, tried: Sequence[Tried]) -> int | None:
+    """The larger size that explains most of held-out samples; None if none was tried."""
+    larger = [other for other in tried if other.n_factors > size]
+    return max(larger, key=lambda other: other.lower).n_factors if larger else None

@@ -1,9 +1,10 @@
 """What files hold: classes by names that stay, and the fields that make up an object of each."""
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds
+from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
 from hicorex.input.encoder import Encoder
 from hicorex.layer.batches import FadingSums
 from hicorex.layer.race import Best, Run
@@ -11,7 +12,7 @@ from hicorex.layer.state import State
 from hicorex.layer.stream import Stream
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Joint, Questions
-from hicorex.selection.sizing import Sizing, Tried
+from hicorex.selection.sizing import Sizing, Tried, best_larger
 
 
 class Stored(NamedTuple):
@@ -27,6 +28,34 @@ def _of_fields(cls: Any) -> Stored:
     return Stored(cls, getattr(cls, "_fields", None) or tuple(cls.__dataclass_fields__), cls)
 
 
+def _sizing(n_factors: int, tried: tuple[Tried, ...], reason: str = "", **compared: Any) -> Sizing:
+    """A choice of size. Its reason follows from the sizes tried; early files hold it in words, and no gain."""
+    sizing = Sizing(n_factors, tried, **compared)
+    larger = best_larger(n_factors, tried)
+    if larger is None or not sizing.chosen.explains or compared:
+        return sizing
+    lower = {size.n_factors: size.lower for size in tried}
+    return sizing._replace(larger=larger, gain=lower[larger] - lower[n_factors])
+
+
+def _bounds(no_upper: NoUpper | str | None, **held: Any) -> Bounds:
+    """Bounds. Early files hold in words why there is no upper one."""
+    return Bounds(no_upper=_of_words(no_upper) if isinstance(no_upper, str) else no_upper, **held)
+
+
+def _of_words(no_upper: str) -> NoUpper | None:
+    if not no_upper:
+        return None
+    words = re.fullmatch(r"column (.*) (is not discrete|has missing values or categories .*)", no_upper, re.DOTALL)
+    if words is None:
+        return NoUpper(NoUpperReason.NOT_A_FUNCTION)
+    return NoUpper(NoUpperReason.NOT_DISCRETE if words[2] == "is not discrete" else NoUpperReason.GAPS, words[1])
+
+
+def _no_upper(reason: str, column: str | None) -> NoUpper:
+    return NoUpper(NoUpperReason(reason), column)
+
+
 SCHEMA = ("n_columns", "kinds", "size", "centre", "spread", "informative", "ranks", "categories", "parts")
 
 STORED = {
@@ -40,9 +69,10 @@ STORED = {
     "categorical": _of_fields(categorical.Parameters),
     "gaussian": _of_fields(gaussian.Parameters),
     "tried": _of_fields(Tried),
-    "sizing": _of_fields(Sizing),
+    "sizing": Stored(Sizing, ("reason", *Sizing._fields), _sizing),
     "factor bounds": _of_fields(FactorBounds),
     "layer bounds": _of_fields(LayerBounds),
-    "bounds": _of_fields(Bounds),
+    "no upper": Stored(NoUpper, NoUpper._fields, _no_upper),
+    "bounds": Stored(Bounds, tuple(Bounds.__dataclass_fields__), _bounds),
     "schema": Stored(Encoder, SCHEMA, Encoder),
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds
+from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
 from hicorex.compatibility import validate_parameters
 from hicorex.exceptions import UnsoundError
 from hicorex.input.encoder import Encoder
@@ -15,7 +15,7 @@ from hicorex.layer.stream import Stream
 from hicorex.layer.structure import most_links
 from hicorex.marginals.base import Block, Joint, Questions
 from hicorex.names import layer_factor_names, layer_name
-from hicorex.selection.sizing import Sizing, Tried
+from hicorex.selection.sizing import SizeReason, Sizing, Tried
 from hicorex.storage.layer_checks import check_parameters, check_state, check_sums
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
 
@@ -184,24 +184,35 @@ def _check_joints(joints: list, block: Block, links: np.ndarray, n_states: int) 
 
 def _check_sizing(sizing: Any) -> None:
     is_a(Sizing, sizing, "sizing_")
-    is_a(str, sizing.reason, "the reason of a size")
     for tried in is_a(tuple, sizing.tried, "the sizes tried"):
         is_a(Tried, tried, "a size tried")
         whole(tried.n_factors, "a number of factors", 1)
         whole(tried.used, "a number of factors in use", 0)
         number(tried.lower, "a bound")
         number(tried.lower_stderr, "a standard error", 0, missing=True)
-    agree(sizing.n_factors in [tried.n_factors for tried in sizing.tried], "the size chosen", "those tried")
+    sizes = [tried.n_factors for tried in sizing.tried]
+    agree(sizing.n_factors in sizes, "the size chosen", "those tried")
+    agree((sizing.larger is not None) == (sizing.reason is SizeReason.NOT_ENOUGH_MORE), "the reason", "those tried")
+    if sizing.larger is not None:
+        agree(sizing.larger in sizes and sizing.larger > sizing.n_factors, "the larger size", "those tried")
+        number(sizing.gain, "a gain")
+        for name in ("gain_stderr", "least_gain"):  # files of an early version have none
+            if getattr(sizing, name) is not None:
+                number(getattr(sizing, name), name, 0, missing=True)
 
 
 def _check_bounds(bounds: Any, sizes: list[int]) -> None:
     is_a(Bounds, bounds, "bounds_")
     whole(bounds.n_samples, "n_samples", 1)
     whole(bounds.depth, "depth", 1, len(sizes))
-    is_a(str, bounds.no_upper, "no_upper")
+    if bounds.no_upper is not None:
+        is_a(NoUpper, bounds.no_upper, "no_upper")
+        is_a(NoUpperReason, bounds.no_upper.reason, "the reason for no upper bound")
+        if bounds.no_upper.column is not None:
+            is_a(str, bounds.no_upper.column, "a column without an upper bound")
     _check_numbers(bounds, ("lower", "lower_stderr", "objective"))
     upper = ("upper", "upper_stderr", "entropy_lower", "entropy_upper")
-    if bounds.no_upper:
+    if bounds.no_upper is not None:
         agree(all(getattr(bounds, name) is None for name in (*upper, "upper_theorem")), "upper bounds", "no_upper")
     else:
         _check_numbers(bounds, upper if bounds.upper_theorem is None else (*upper, "upper_theorem"))
