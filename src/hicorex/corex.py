@@ -16,7 +16,7 @@ from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
 from hicorex.engine import Engine, LocalEngine
 from hicorex.exceptions import caution
-from hicorex.input.encoder import Encoder
+from hicorex.input.encoder import Encoder, label_data
 from hicorex.input.sources import Source, source_of
 from hicorex.input.sources.dask_tables import ClusterSource
 from hicorex.input.sources.labels import label_source
@@ -391,7 +391,8 @@ class Corex(ClassNamePrefixFeaturesOutMixin, LayeredEstimator):
     ) -> Sizing:
         """The number of factors that held-out samples ask for."""
         options = FitOptions(1, self.n_states, self.n_init, self.max_iter, self.tol)
-        search = Search(data, RULES[self.structure], engine, options, seed, self._inner, progress, notes)
+        look_ahead = label_data if self._inner else None
+        search = Search(data, RULES[self.structure], engine, options, seed, look_ahead, progress, notes)
         return choose_size(search, most=max(1, data.n_columns // 2))
 
     def _keep(self, fit: Fit, data: Data, engine: Engine) -> LayerEvaluator:

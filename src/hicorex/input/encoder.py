@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from hicorex.engine.reduction import ARITY, add_up
 from hicorex.exceptions import caution
 from hicorex.input.kinds import resolve_kinds
 from hicorex.input.reader import Reader, find_codes, slices
-from hicorex.input.sources import Source
+from hicorex.input.sources import MemorySource, Source
 from hicorex.input.survey import Scale, Survey, scale_of, survey_of
 from hicorex.layer.data import Data, Part, digest_of, row_slices, tile_height, totals_of
 from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
@@ -79,26 +80,44 @@ class Encoder:
         survey = survey_of(source, kinds, sample_weight, engine)
         if marginals == "auto":
             _warn_of_many_categories(survey, source.column_name)
-        scaled = _Scaled(len(kinds))
-        scaled.keep(survey.numeric, survey.scale)
+        scale = _Scale(len(kinds))
+        scale.keep(survey.numeric, survey.scale)
         ranks = {i: _normal_scores(survey.values[:, at], survey.weight) for at, i in enumerate(survey.ranked.tolist())}
         if ranks:
             _to_scores(ranks, survey.values, survey.ranked)
-            scaled.keep(survey.ranked, scale_of(survey.values, survey.weight))
+            scale.keep(survey.ranked, scale_of(survey.values, survey.weight))
         for i, categories in survey.categories.items():
-            scaled.informative[i] = categories.size > 1
+            scale.informative[i] = categories.size > 1
         parts = _blocks_of_columns(kinds, survey, source.sparse)
         return cls(
             len(kinds),
             kinds,
-            scaled.size,
-            scaled.centre,
-            scaled.spread,
-            scaled.informative,
+            scale.size,
+            scale.centre,
+            scale.spread,
+            scale.informative,
             ranks,
             survey.categories,
             parts,
             survey.gaps,
+        )
+
+    @classmethod
+    def of_labels(cls, n_factors: int, n_states: int) -> "Encoder":
+        """How the labels of a layer are encoded of which every factor may have every state."""
+        columns, states = np.arange(n_factors), np.arange(n_states, dtype=np.int8)
+        scale = _Scale(n_factors)
+        categories = dict.fromkeys(columns.tolist(), states)
+        return cls(
+            n_factors,
+            ["categorical"] * n_factors,
+            scale.size,
+            scale.centre,
+            scale.spread,
+            scale.informative,
+            {},
+            categories,
+            _chunks(columns),
         )
 
     def encode(
@@ -170,13 +189,9 @@ class Encoder:
 
     def encode_labels(self, labels: np.ndarray) -> list[categorical.Samples]:
         """Labels (m, T) of a layer below, whose table this is, by block."""
-        none = np.zeros(labels.shape[1], bool)
-        return [
-            categorical.Samples(
-                np.stack([find_codes(labels[i], self.categories[i], none)[0] for i in part.tolist()]).astype(np.uint8)
-            )
-            for part in self.parts
-        ]
+        nowhere = np.zeros(self.n_columns, bool)
+        coder = _PartEncoder(self, nowhere, np.dtype(float), False, labels.shape[1])
+        return coder.samples(Reader(labels.T, least_samples=1), nowhere.copy(), nowhere.copy())
 
     def standardised(self, reader: Reader, columns: np.ndarray, values: np.ndarray, present: np.ndarray) -> None:
         """Fill in columns of numbers, standardised, (c, T), 0 where missing, and which are observed, (c, T)."""
@@ -236,6 +251,12 @@ class Encoder:
         return SparseCategorical(sizes, zero, bool(whole and np.all((sizes == 2) & (zero == 0))), dtype)
 
 
+def label_data(labels: np.ndarray, n_states: int, sample_weight: np.ndarray, engine: Engine) -> Data:
+    """Labels (m, N) of a layer, in memory, as the table of the next one."""
+    encoder = Encoder.of_labels(len(labels), n_states)
+    return encoder.encode(MemorySource(labels.T), sample_weight, engine, dtype=sample_weight.dtype)[0]
+
+
 class _PartEncoder:
     """Encodes the parts of one table.
 
@@ -244,18 +265,17 @@ class _PartEncoder:
 
     def __init__(self, encoder: Encoder, gaps: np.ndarray | None, dtype: np.dtype, sparse: bool, height: int):
         self._encoder, self._gaps, self._dtype, self._sparse, self._height = encoder, gaps, dtype, sparse, height
-        self._blocks = None if gaps is None else encoder.blocks(gaps, dtype, sparse)
+
+    @cached_property
+    def _blocks(self) -> list[Block] | None:
+        """The blocks of the table, as far as they are known."""
+        return None if self._gaps is None else self._encoder.blocks(self._gaps, self._dtype, self._sparse)
 
     def encode(self, reader: Reader, sample_weight: np.ndarray, rows: slice) -> tuple[Part, PartSums]:
         """The part that some rows become, and what adds up."""
         encoder = self._encoder
         lacking, unseen = np.zeros((2, encoder.n_columns), bool)
-        samples = [
-            self._codes(reader, part, lacking, unseen)
-            if encoder.is_coded(part)
-            else self._values(reader, part, lacking)
-            for part in encoder.parts
-        ]
+        samples = self.samples(reader, lacking, unseen)
         part = Part(samples, sample_weight.astype(self._dtype), rows.start, self._height)
         if self._blocks is None:
             blocks, counted = encoder.blocks(lacking, self._dtype, self._sparse), self._narrowed(part, lacking)
@@ -263,6 +283,15 @@ class _PartEncoder:
             blocks, counted = self._blocks, part
         totals = add_up(totals_of(blocks, counted, tile) for tile in part.tiles())
         return part, PartSums(totals, lacking, unseen)
+
+    def samples(self, reader: Reader, lacking: np.ndarray, unseen: np.ndarray) -> list[Any]:
+        """Some rows by block; what is met in the columns is noted in ``lacking`` and ``unseen``, (n_columns,)."""
+        return [
+            self._codes(reader, part, lacking, unseen)
+            if self._encoder.is_coded(part)
+            else self._values(reader, part, lacking)
+            for part in self._encoder.parts
+        ]
 
     def finish(self, sums: PartSums) -> Callable[[Part], Part] | None:
         """What is left to do once it is known which columns lack values."""
@@ -308,7 +337,7 @@ class _PartEncoder:
         return categorical.Samples(codes)
 
 
-class _Scaled:
+class _Scale:
     """By which numbers columns are standardised, (n_columns,) each."""
 
     def __init__(self, n_columns: int):

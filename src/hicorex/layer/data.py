@@ -9,9 +9,7 @@ import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY, add_up
-from hicorex.marginals import Categorical
 from hicorex.marginals.base import Block
-from hicorex.marginals.categorical import Samples
 
 # Tiles depend on the shape of the table alone, so that results do not depend on the threads.
 TILE_CELLS = 2**19
@@ -118,13 +116,6 @@ class Data:
         total, by_block = sums
         blocks = [block.over(own, float(total)) for block, own in zip(blocks, by_block, strict=True)]
         return cls(blocks, columns, parts, n_samples, height, float(total))
-
-    @classmethod
-    def of_labels(cls, labels: np.ndarray, n_states: int, weight: np.ndarray) -> "Data":
-        """Labels (m, N) of a layer as the table of the next one."""
-        binary = n_states == 2
-        block = Categorical(np.full(len(labels), n_states), binary, weight.dtype)
-        return cls.of([block], [np.arange(len(labels))], [Samples(labels.astype(np.uint8))], weight)
 
     def take(self, rows: np.ndarray, engine: Engine) -> "Data":
         """Some of the samples, in memory."""

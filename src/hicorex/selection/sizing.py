@@ -1,6 +1,6 @@
 """How many factors a table has: as many as raise the bound on samples that the fit has not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import count
@@ -29,6 +29,9 @@ MOST_ITERATIONS = 50
 LEAST_SHARE = 0.1
 # Standard errors by which a difference must exceed zero.
 LEAST_ERRORS = 2.0
+
+# Makes the table of the next layer of labels (m, N), the number of states and weights (N,).
+LabelEncoder = Callable[[np.ndarray, int, np.ndarray, Engine], Data]
 
 
 class Tried(NamedTuple):
@@ -90,8 +93,8 @@ class Sizing(NamedTuple):
 class Search:
     """Held-out bounds of layers of several sizes on the same folds.
 
-    ``look_ahead`` credits a layer with what one more factor above it explains; ``progress`` hears of each size;
-    what is found out goes to ``notes``, by number of factors and fold.
+    ``look_ahead`` credits a layer with what one more factor above it explains, whose table it makes; None does not.
+    ``progress`` hears of each size; what is found out goes to ``notes``, by number of factors and fold.
     """
 
     def __init__(
@@ -101,7 +104,7 @@ class Search:
         engine: Engine,
         options: FitOptions,
         seed: np.random.SeedSequence,
-        look_ahead: bool,
+        look_ahead: LabelEncoder | None,
         progress: Progress,
         notes: Notes,
     ):
@@ -145,20 +148,21 @@ class Search:
         own, fitted = self._explain(state, links, training)
         used = int((fitted.unique @ training.sample_weight > 0).sum())
         _, new = self._explain(state, links, held_out, own)
-        if not self._look_ahead or used < 2:
+        if self._look_ahead is None or used < 2:
             return new.explained, used
         # What the factors have in common is not lost to a stack: one more factor above may explain it.
         own, feeding = self._explain(state, links, training, relabel=harden)
         _, fed = self._explain(state, links, held_out, own, harden)
         n_states = len(state.prior)
-        below = Data.of_labels(feeding.labels, n_states, training.sample_weight)
+        below = self._look_ahead(feeding.labels, n_states, training.sample_weight, self._engine)
         top = self._fit(below, 1, f"{name}, above")
         links = links_of(top, below)
         own, above = self._explain(top, links, below)
         means = [np.average(found.explained, weights=training.sample_weight) for found in (fitted, feeding, above)]
         if means[0] >= means[1] + means[2]:
             return new.explained, used
-        _, on_top = self._explain(top, links, Data.of_labels(fed.labels, n_states, held_out.sample_weight), own)
+        new_below = self._look_ahead(fed.labels, n_states, held_out.sample_weight, self._engine)
+        _, on_top = self._explain(top, links, new_below, own)
         return fed.explained + on_top.explained, used
 
     def _explain(
