@@ -447,7 +447,7 @@ def test_a_streamed_table_is_decided_on_like_one_in_memory(tmp_path):
     )
     assert whole.decisions == parts.decisions
     assert whole.frame.schema.types == parts.frame.read(0, 10).schema.types == parts.frame.read(5, 5).schema.types
-    np.testing.assert_array_equal(whole.weight, parts.weight)
+    np.testing.assert_array_equal(whole.sample_weight, parts.sample_weight)
 
 
 def test_the_results_of_many_rows_count_towards_the_limit(tmp_path):

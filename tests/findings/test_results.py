@@ -22,7 +22,8 @@ from hicorex.findings.graph import graph_of
 from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.tables import factors_table, labels_table, samples_table, structure_table, write_csv
 from hicorex.findings.words import summary
-from hicorex.input.files import Decision
+from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
+from hicorex.input.files import Table
 from hicorex.input.spreadsheet import original_table
 
 
@@ -228,7 +229,8 @@ def test_rows_are_called_by_whatever_they_have(overlapping, names, expected):
 
 def test_the_folder_holds_every_result(hostile, tmp_path):
     model, table = hostile
-    write_results(tmp_path, model, table, table.index, "row", [Decision("a", "ignored", 0.5, "why, oh")])
+    decision = ColumnDecision("a", ColumnKind.IGNORED, ColumnReason.EXCLUDED, 0.5)
+    write_results(tmp_path, model, Table(table, HOSTILE, [], table.index, "row", decisions=(decision,)))
     assert {path.name for path in tmp_path.iterdir()} == set(NAMES) - {"model.hicorex"}
     labels = labels_table(model, table, table.index, "row")
     assert pa.parquet.read_table(tmp_path / "labels.parquet") == labels

@@ -153,7 +153,7 @@ cli.main()
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "function"), [("t.csv", "csv_file", "_head"), ("t.feather", "formats", "_arrow")]
+    ("name", "module", "function"), [("t.csv", "csv_file", "head_of"), ("t.feather", "formats", "_arrow")]
 )
 def test_no_signal_ends_a_process_whose_file_shrinks(name, module, function, tmp_path):
     if name == "t.csv":

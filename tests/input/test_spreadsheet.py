@@ -17,9 +17,9 @@ from hicorex.cli.model import write_table
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
 from hicorex.findings.tables import TableWriter, factors_table, labels_table, samples_table, structure_table, write_csv
-from hicorex.input.files import Reading, read_table
+from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
+from hicorex.input.files import Reading, Table, read_table
 from hicorex.input.files.formats import read_raw
-from hicorex.input.files.reading import Decision, Table
 from hicorex.input.spreadsheet import guarded, guarded_table, is_result, original, original_table
 from hicorex.printing import PrintableStream
 
@@ -110,7 +110,10 @@ def results(tmp_path_factory):
     frame = pd.DataFrame(X, columns=FORMULAS)
     model = HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(frame)
     rows = pa.array([f"{name} {i}" for i in range(3) for name in FORMULAS])
-    decisions = [Decision(name, "ignored", 0.5, f"{name}; {name}") for name in FORMULAS]
+    decisions = [
+        ColumnDecision(name, ColumnKind.IGNORED, ColumnReason.NUMBERS, 0.5, words=(f"{name}; {name}",))
+        for name in FORMULAS
+    ]
     table = Table(frame, FORMULAS, ["categorical"] * 15, rows, "=row", None, tuple(decisions), ())
     folder = tmp_path_factory.mktemp("formulas") / "results"
     write_folder(folder, model, table)

@@ -24,7 +24,8 @@ from hicorex.cli.display import LiveProgress, PrintableConsole, show_decisions
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
 from hicorex.findings.words import summary
-from hicorex.input.files.reading import Decision
+from hicorex.input.column_kinds import ColumnDecision, ColumnReason
+from hicorex.input.notes import Renamed
 from hicorex.printing import PrintableStream, json_text, printable, printable_streams
 from hicorex.report import named_samples, write_report
 from hicorex.report.markup import Markup, element, joined, script_data, text
@@ -71,7 +72,9 @@ def crafted_page(crafted):
     model.bounds_ = replace(own, layers=layers, factors=factors)
     model.set_params(structure=AWAY, random_state=IMAGE, verbose=SCRIPT)
     groups = pd.Series([IMAGE, AWAY, ESCAPES, SCRIPT] * 2, pd.Index(HOSTILE, dtype=object), object, SCRIPT)
-    decisions = [Decision(name, AWAY, 0.1, f"{IMAGE} {ESCAPES}") for name in HOSTILE]
+    decisions = [
+        ColumnDecision(name, AWAY, ColumnReason.UNUSABLE_TYPE, 0.1, type_name=f"{IMAGE} {ESCAPES}") for name in HOSTILE
+    ]
     samples = named_samples(table, *model._states_and_log_z(table))
     groupings = groupings_of(HOSTILE, groups)
     write_report(path.with_name("report.html"), model, samples, groupings, f"{SCRIPT} {ESCAPES}", decisions)
@@ -263,7 +266,10 @@ def test_a_live_display_obeys_itself_alone(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Tty())
     tty = sys.stderr
     with printable_streams():
-        show_decisions([Decision(ESCAPES, "ignored", 0.1, f"text {ESCAPES}")], [f"note {ESCAPES}"])
+        unusable = ColumnReason.UNUSABLE_TYPE
+        show_decisions(
+            [ColumnDecision(ESCAPES, "ignored", unusable, 0.1, type_name=ESCAPES)], [Renamed(ESCAPES, 2, "b")]
+        )
         PrintableConsole().print(Text(ESCAPES))
         with LiveProgress() as progress:
             progress.layer(1)

@@ -1,9 +1,8 @@
 """What the command line shows on standard error: what was made of the columns, and a fit on its way."""
 
-import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from contextlib import ExitStack, suppress
 from math import isfinite
 from typing import Any
@@ -15,12 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from hicorex.findings.text import shortened
+from hicorex.input.column_kinds import ColumnDecision
+from hicorex.input.notes import Note
+from hicorex.input.words import alike, common_reason, note_in_words
 from hicorex.layer.progress import Progress
 from hicorex.printing import printable, printable_lines, printable_streams, terminal
 
 # Columns of which the same is said are shown together, by the names of so many.
 FEW = 4
-NUMBER = re.compile(r"\d+")
 # Seconds between two lines where there is no terminal.
 LINE_EVERY = 30.0
 
@@ -37,32 +38,25 @@ class PrintableConsole(Console):
             yield piece if piece.control else piece._replace(text=printable_lines(piece.text))
 
 
-def show_decisions(decisions: Iterable[Any], notes: Iterable[str]) -> None:
+def show_decisions(decisions: Iterable[ColumnDecision], notes: Iterable[Note]) -> None:
     """A table of what was made of the columns, those of which the same is said together."""
-    groups: dict[tuple[str, str], list[Any]] = {}
+    groups: dict[Hashable, list[ColumnDecision]] = {}
     for decision in decisions:
-        groups.setdefault((decision.kind, NUMBER.sub("#", decision.why)), []).append(decision)
+        groups.setdefault(alike(decision), []).append(decision)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, justify in (("read as", "left"), ("columns", "right"), ("names", "left"), ("missing", "right")):
         table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
     table.add_column("why", overflow="fold")
-    for (kind, _), own in groups.items():
+    for own in groups.values():
         names = ", ".join(shortened(printable(d.name), 30) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
         missing = max(d.missing for d in own)
         share = f"{'up to ' if len(own) > 1 else ''}{max(missing, 0.001):.1%}" if missing else ""
-        table.add_row(kind, f"{len(own):,}", Text(names), share, Text(printable(_together([d.why for d in own]))))
+        table.add_row(str(own[0].kind), f"{len(own):,}", Text(names), share, Text(printable(common_reason(own))))
     console = PrintableConsole()
     for note in notes:
-        console.print(Text(printable(f"Note: {note}.")), soft_wrap=True)
+        console.print(Text(printable(f"Note: {note_in_words(note)}.")), soft_wrap=True)
     console.print(table)
     console.print()
-
-
-def _together(reasons: list[str]) -> str:
-    """Reasons that differ in their numbers alone as one, with the least and the largest of each."""
-    numbers = zip(*(map(int, NUMBER.findall(why)) for why in reasons), strict=True)
-    ranges = (f"{min(own)}" if min(own) == max(own) else f"{min(own)} to {max(own)}" for own in numbers)
-    return NUMBER.sub(lambda _: next(ranges), reasons[0])
 
 
 class LiveProgress(Progress):

@@ -89,7 +89,8 @@ def _places(options: FitOptions) -> Places:
 def _read(options: FitOptions, limit: int | None) -> tuple["Opened", "Table"]:
     """The table, and how it was opened."""
     from hicorex.cli.large import keeping_within, open_data
-    from hicorex.input.files import in_words, read_table, stream_table
+    from hicorex.input.files import read_table, stream_table
+    from hicorex.input.words import decisions_in_words
 
     reading = options.reading()
     opened = open_data(options.data, limit, always=options.dask is not None)
@@ -99,7 +100,7 @@ def _read(options: FitOptions, limit: int | None) -> tuple["Opened", "Table"]:
         else:
             table = read_table(opened.source, reading)
     if len(table.names) == 1:
-        others = in_words([decision for decision in table.decisions if decision.name != table.names[0]])
+        others = decisions_in_words([decision for decision in table.decisions if decision.name != table.names[0]])
         raise HicorexError(
             f"{options.data} has one column to learn from, {table.names[0]!r}, and nothing to relate it to"
             f"{': ' * bool(others)}{others}; use more columns."
@@ -141,11 +142,10 @@ def _learn(
         model.set_params(n_jobs=keep.enter_context(spared))
     if options.dask is not None:
         samples = keep.enter_context(workers(options.dask, samples))
-    _fit(model, options, samples, table.weight, places.checkpoint)
-    titles = [decision.name for decision in table.decisions if decision.kind == "row names"]
+    _fit(model, options, samples, table.sample_weight, places.checkpoint)
     model._reading = {
         "missing": list(options.text.missing or ()),
-        "row_names": titles[0] if titles else None,
+        "row_names": table.row_names_column,
         "words": table.words,
         "names": None if hasattr(model, "feature_names_in_") else table.names,
     }

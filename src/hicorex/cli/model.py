@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hicorex.cli.options import DescribeOptions, ReportOptions, ScoreOptions, TransformOptions
 from hicorex.cli.parsing import output_name, stem
 from hicorex.exceptions import HicorexError
+from hicorex.names import factor_names, names_of
 from hicorex.printing import PrintableBytes, json_text, printable
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from hicorex.base import LayeredEstimator
     from hicorex.input.files import Table
-    from hicorex.report import Samples
 
 
 def transform(options: TransformOptions) -> None:
@@ -68,8 +67,8 @@ def report(options: ReportOptions) -> None:
 
     $ hicorex report wine-results wine.csv --out wine.html
     """
+    from hicorex.cli.folder import reported_samples
     from hicorex.findings.groups import groupings_of
-    from hicorex.names import names_of
     from hicorex.report import write_report
 
     out = options.out
@@ -81,7 +80,7 @@ def report(options: ReportOptions) -> None:
     opened = nullcontext((_load(options.model), None)) if options.data is None else _opened(options, str(out))
     with opened as (model, table):
         groupings = groupings_of(names_of(model)[0], options.groups)
-        samples = None if table is None else _samples(model, table)
+        samples = None if table is None else reported_samples(model, table)
     title = options.title or stem(options.data or options.model)
     write_report(out, model, samples, groupings, title, allow=allow)
     print(printable(f"The report is in {out}; open it in a browser."))
@@ -119,40 +118,18 @@ def write_table(tables: Iterable["pa.Table"], out: str, allow: Callable[[], None
 
 def _labels(model: "LayeredEstimator", table: "Table") -> Iterator["pa.Table"]:
     """The labels of all samples, in pieces where the table is read in parts."""
-    from hicorex.cli.folder import batches_of
-    from hicorex.findings.tables import labels_of_states, labels_table
-    from hicorex.input.files import Brought
+    from hicorex.findings.tables import labels_table
 
-    if isinstance(table.frame, Brought):
-        for batch in batches_of(model, table.frame):
-            yield labels_of_states(model, batch.states, batch.row_names, table.row_title)
-    else:
-        yield labels_table(model, table.frame, table.row_names, table.row_title)
+    for _, X, row_names in table.batches(len(factor_names(model))):
+        yield labels_table(model, X, row_names, table.row_title)
 
 
 def _scores(model: "LayeredEstimator", table: "Table") -> Iterator["pa.Table"]:
     """The score and the surprise of all samples, likewise."""
-    from hicorex.cli.folder import batches_of
-    from hicorex.findings.tables import samples_of_log_z, samples_table
-    from hicorex.input.files import Brought
+    from hicorex.findings.tables import samples_table
 
-    if isinstance(table.frame, Brought):
-        for batch in batches_of(model, table.frame):
-            yield samples_of_log_z(model, batch.log_z, batch.row_names, table.row_title)
-    else:
-        yield samples_table(model, table.frame, table.row_names, table.row_title)
-
-
-def _samples(model: "LayeredEstimator", table: "Table") -> "Samples":
-    """The samples that a report tells of."""
-    from hicorex.cli.folder import spread_samples
-    from hicorex.input.files import Brought
-    from hicorex.report import named_samples
-
-    if isinstance(table.frame, Brought):
-        return spread_samples(model, table.frame)
-    states, log_z = model._states_and_log_z(table.frame)
-    return named_samples(table.frame, states, log_z, table.row_names, table.row_title)
+    for _, X, row_names in table.batches(len(factor_names(model))):
+        yield samples_table(model, X, row_names, table.row_title)
 
 
 def _refuse_options_of_samples(options: ReportOptions) -> None:
@@ -170,27 +147,25 @@ def _opened(
     ``together`` says that all samples are looked at together, not one by one.
     """
     from hicorex.cli.large import IN_FIT, OF_NEW, keeping_within, open_data, sparing
-    from hicorex.input.files import read_new, stream_new
-    from hicorex.input.files.reading import named
+    from hicorex.input.files import KnownColumns, read_new, stream_new
 
     limit, threads = options.resources.limit, options.resources.threads
     model = _load(options.model)
     known = getattr(model, "_reading", {})
     reading = options.text.reading(missing=tuple(options.text.missing or known.get("missing", ())))
-    names, titled = model._expected(), hasattr(model, "feature_names_in_")
-    known_names, words = known.get("row_names"), known.get("words")
+    titled = hasattr(model, "feature_names_in_")
+    columns = KnownColumns(model._expected(), known.get("row_names"), known.get("words"), titled)
     data = str(options.data)
     source, in_parts, _ = open_data(data, limit)
     with ExitStack() as keep:
         keep.enter_context(keeping_within(limit))
         if in_parts:
-            table = stream_new(source, data, reading, names, known_names, words, titled)
+            table = stream_new(source, data, reading, columns)
             folder = Path(out if out not in (None, "-") else ".").resolve().parent
             cell = OF_NEW if together else IN_FIT
             threads = keep.enter_context(sparing(table.frame, limit, threads, folder, cell))
         else:
-            table = read_new(source, reading, names, known_names, words)
-            table = replace(table, frame=named(table.frame, table.names, titled))
+            table = read_new(source, reading, columns)
         for estimator in (model, *model._stack):
             estimator.set_params(n_jobs=threads)
         yield model, table

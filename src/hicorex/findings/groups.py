@@ -55,12 +55,13 @@ def groupings_of(variables: Sequence[str], given: Any) -> list[Grouping]:
 
 def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
     """The groupings in the columns of a file."""
-    from hicorex.input.files.csv_file import MISSING
+    from hicorex.input.files.dialect import TextStyle
     from hicorex.input.files.formats import read_raw
+    from hicorex.input.files.literals import MISSING
 
     raw = read_raw(path)
     if set(raw.names) & set(variables):  # what looks like a header is a variable and its group
-        raw = read_raw(path, header=False)
+        raw = read_raw(path, TextStyle(header=False))
     columns = dict(zip(raw.names, _texts(raw.columns), strict=True))
     shares = {title: len(set(variables).intersection(texts)) for title, texts in columns.items()}
     names = max(shares, key=shares.__getitem__)

@@ -9,27 +9,28 @@ import numpy as np
 from hicorex.findings.description import FactorDescription, factors_of
 from hicorex.findings.graph import ranked_links, weights_of
 from hicorex.input.spreadsheet import guarded_table
+from hicorex.input.words import reason_in_words
 from hicorex.names import factor_names, names_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hicorex.base import LayeredEstimator
-    from hicorex.input.files import Decision
+    from hicorex.input.column_kinds import ColumnDecision
 
 # Half of a character, which no file can hold.
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def columns_table(decisions: Sequence["Decision"]) -> "pa.Table":
+def columns_table(decisions: Sequence["ColumnDecision"]) -> "pa.Table":
     """What was made of each column of the file, and why."""
     import pyarrow as pa
 
     columns = {
         "column": _text(decision.name for decision in decisions),
-        "kind": [decision.kind for decision in decisions],
+        "kind": [str(decision.kind) for decision in decisions],
         "missing": [decision.missing for decision in decisions],
-        "why": _text(decision.why for decision in decisions),
+        "why": _text(reason_in_words(decision) for decision in decisions),
     }
     return pa.table(columns)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.input.reader import KINDS
+from hicorex.input.column_kinds import KINDS
 from hicorex.input.sources import Source
 
 

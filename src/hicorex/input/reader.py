@@ -15,7 +15,6 @@ from hicorex.input.cells import as_double, numbers_or_text
 from hicorex.input.frames import keep_values, plain_columns, plain_numbers, split_categories
 from hicorex.marginals import sparse
 
-KINDS = ("gaussian", "rank", "categorical")
 # Columns taken from a table at a time.
 SLICE = 256
 WINDOW_CELLS = 2**22

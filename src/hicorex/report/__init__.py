@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hicorex.findings.groups import Grouping
+from hicorex.input.column_kinds import ColumnDecision
 from hicorex.report.contents import Samples, named_samples
 from hicorex.report.page import page_of
 from hicorex.report.small import small_report
@@ -23,7 +24,7 @@ def write_report(
     samples: Samples | None = None,
     groupings: Sequence[Grouping] = (),
     title: str = TITLE,
-    decisions: Sequence[Any] = (),
+    decisions: Sequence[ColumnDecision] = (),
     allow: Callable[[], None] | None = None,
 ) -> None:
     """Write the report of a model to a file, whole or not at all.
@@ -38,7 +39,7 @@ def write_report(
         Ways to colour the variables.
     title : str
         What the page is called.
-    decisions : sequence of Decision
+    decisions : sequence of ColumnDecision
         What was made of each column of the file, if the table came from one.
     allow : function, default=None
         Called right before a file that has the name is replaced, to refuse that.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import hicorex
 from hicorex.findings.description import FactorDescription, description
 from hicorex.findings.groups import Grouping
+from hicorex.input.column_kinds import ColumnDecision
 from hicorex.plot.canvas import PALETTE
 from hicorex.report import sections
 from hicorex.report.contents import Samples, details_of, map_of, shown
@@ -39,7 +40,7 @@ def page_of(
     samples: Samples | None,
     groupings: Sequence[Grouping],
     title: str,
-    decisions: Sequence[Any],
+    decisions: Sequence[ColumnDecision],
 ) -> Markup:
     """The whole page."""
     told = description(model)

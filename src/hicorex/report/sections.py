@@ -11,6 +11,8 @@ import hicorex
 from hicorex.findings.description import Description, FactorDescription
 from hicorex.findings.text import shortened
 from hicorex.findings.words import count, heading, how_much, members_of, no_further_layer, short
+from hicorex.input.column_kinds import KINDS, ColumnDecision
+from hicorex.input.words import reason_in_words
 from hicorex.plot import bounds as draw_bounds
 from hicorex.plot import convergence as draw_convergence
 from hicorex.plot.bounds import layer_parts
@@ -222,7 +224,7 @@ def _draw_layer(model: "LayeredEstimator", layer: int, ax: Any) -> None:
     draw_convergence(model, layer=layer, ax=ax)
 
 
-def made(model: "LayeredEstimator", told: Description, decisions: Sequence[Any]) -> Markup:
+def made(model: "LayeredEstimator", told: Description, decisions: Sequence[ColumnDecision]) -> Markup:
     """Parameters, versions, and what was made of the columns of the file."""
     parameters = {name: value for name, value in model.get_params().items() if name != "marginals"}
     kinds = model._stack[0]._schema.kinds
@@ -246,18 +248,18 @@ def made(model: "LayeredEstimator", told: Description, decisions: Sequence[Any])
     )
 
 
-def _columns(decisions: Sequence[Any]) -> str:
+def _columns(decisions: Sequence[ColumnDecision]) -> str:
     """What was made of each column, those that are not used first."""
     if not decisions:
         return ""
-    order = sorted(decisions, key=lambda own: own.kind in ("gaussian", "rank", "categorical"))
+    order = sorted(decisions, key=lambda own: own.kind in KINDS)
     rows = [
         element(
             "tr",
             element("td", shown(own.name)),
             element("td", own.kind),
             element("td", f"{own.missing:.1%}", class_="number"),
-            element("td", shortened(printable(own.why), 200)),
+            element("td", shortened(printable(reason_in_words(own)), 200)),
         )
         for own in order[:MOST_COLUMNS]
     ]

@@ -8,8 +8,8 @@ import numpy as np
 from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
 from hicorex.compatibility import validate_parameters
 from hicorex.exceptions import UnsoundError
+from hicorex.input.column_kinds import KINDS
 from hicorex.input.encoder import Encoder
-from hicorex.input.reader import KINDS
 from hicorex.input.survey import MOST_CATEGORIES
 from hicorex.layer.stream import Stream
 from hicorex.layer.structure import most_links

@@ -1,14 +1,17 @@
 """Tables from files: CSV in any dialect, Parquet, Feather, NumPy -> typed columns, names, missing values."""
 
-from hicorex.input.files.reading import Decision, Reading, Table, in_words, read_new, read_table
-from hicorex.input.files.streamed import Brought, stream_new, stream_table
+from hicorex.input.files.new_samples import KnownColumns, read_new
+from hicorex.input.files.reading import read_table
+from hicorex.input.files.streamed import StreamedFrame, StreamedTable, stream_new, stream_table
+from hicorex.input.files.table import Reading, RowBatch, Table
 
 __all__ = [
-    "Brought",
-    "Decision",
+    "KnownColumns",
     "Reading",
+    "RowBatch",
+    "StreamedFrame",
+    "StreamedTable",
     "Table",
-    "in_words",
     "read_new",
     "read_table",
     "stream_new",

@@ -11,20 +11,24 @@ import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.files.contents import STEP, all_bytes, contents
-from hicorex.input.files.csv_file import MISSING, Raw, name_columns, read_text
+from hicorex.input.files.csv_file import read_text
+from hicorex.input.files.dialect import TextStyle
+from hicorex.input.files.literals import MISSING
+from hicorex.input.files.raw import RawTable, name_columns
 from hicorex.input.memory import free_memory, require_table
+from hicorex.input.notes import UnnamedArray
 from hicorex.input.sources.arrays import header_of
 from hicorex.input.sources.integrity import whole
 from hicorex.input.sources.signatures import LENGTH, FileFormat, format_of
 
 # What helps where a table is read at once and is too large for it.
 MORE = "give more memory, or fewer rows or columns"
-# With so large a share of cells that are not 0, a sparse matrix takes as much memory as an array of bytes.
+# With this share of cells that are not 0, a sparse matrix takes as much memory as an array of bytes.
 SPARSE = 0.2
 
 
-def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **options: Any) -> Raw:
-    """The columns of a file; `options` are for text, in which the columns `texts` stay text."""
+def read_raw(source: str | Path | BinaryIO, style: TextStyle = TextStyle(), texts: Collection[str] = ()) -> RawTable:
+    """The columns of a file; of a text of this style, the columns `texts` stay text."""
     with contents(source) as (file, name):
         form = format_of(file.read(LENGTH))
         file.seek(0)
@@ -44,10 +48,10 @@ def read_raw(source: str | Path | BinaryIO, texts: Collection[str] = (), **optio
             case FileFormat.FEATHER_1:
                 return _arrow(whole(name, _feather_1, file, name, form="Feather"), name)
             case FileFormat.OTHER:
-                return read_text(all_bytes(file, name), name, texts=texts, **options)
+                return read_text(all_bytes(file, name), name, style, texts)
 
 
-def raw_of(rows: Any, name: str) -> Raw:
+def raw_of(rows: Any, name: str) -> RawTable:
     """The columns of rows that were read from a file."""
     return _array(rows, name) if isinstance(rows, np.ndarray) else _arrow(rows, name)
 
@@ -82,7 +86,7 @@ def _counted(pieces: Iterable[pa.Table], name: str) -> Iterator[pa.Table]:
         yield piece
 
 
-def _arrow(table: pa.Table, name: str) -> Raw:
+def _arrow(table: pa.Table, name: str) -> RawTable:
     if table.num_columns == 0 or table.num_rows == 0:
         raise HicorexError(f"{name} has no {'rows' if table.num_columns else 'columns'}; give a table with some.")
     # What few functions know, as what all know.
@@ -94,7 +98,7 @@ def _arrow(table: pa.Table, name: str) -> Raw:
     given = table.column_names
     row_names = next((given.index(column) for column in index if column in given), None)
     names, notes = name_columns(given)
-    return Raw(table.rename_columns(names), names, row_names, tuple(notes))
+    return RawTable(table.rename_columns(names), names, row_names, tuple(notes))
 
 
 def _load(file: Any, name: str) -> np.ndarray:
@@ -111,7 +115,7 @@ def _load(file: Any, name: str) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _array(array: Any, name: str) -> Raw:
+def _array(array: Any, name: str) -> RawTable:
     if array.dtype.names:
         fields = {field: array[field] for field in array.dtype.names}
         if array.ndim != 1 or any(values.ndim != 1 or values.dtype.kind not in "fiubUS" for values in fields.values()):
@@ -125,17 +129,17 @@ def _array(array: Any, name: str) -> Raw:
     if array.dtype.kind not in "fiubUS":
         raise HicorexError(f"{name} holds values of type {array.dtype}; save an array of numbers or text.")
     names = [f"x{at}" for at in range(array.shape[1])]
-    notes = ("an array: columns are called x0, x1, ...",)
+    notes = (UnnamedArray(),)
     if array.dtype.kind in "US":
-        return Raw(pa.table([_text(column) for column in array.T], names=names), names, None, notes, ".", MISSING)
-    return Raw(array, names, None, notes)
+        return RawTable(pa.table([_text(column) for column in array.T], names=names), names, None, notes, ".", MISSING)
+    return RawTable(array, names, None, notes)
 
 
 def _text(values: np.ndarray) -> np.ndarray:
     return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
 
-def _zip(file: pa.NativeFile, name: str) -> Raw:
+def _zip(file: pa.NativeFile, name: str) -> RawTable:
     archive = whole(name, zipfile.ZipFile, file, form="zip")
     sizes = {member.filename: member.file_size for member in archive.infolist()}
     if "[Content_Types].xml" in sizes:
@@ -178,7 +182,7 @@ def _sparse(file: pa.NativeFile, name: str) -> Any:
 
 
 def dense(matrix: Any, name: str) -> np.ndarray:
-    """A sparse matrix as an array, if there is room for it."""
+    """A sparse matrix as an array, if it fits into memory."""
     need = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize
     require_table(f"The sparse matrix in {name}, as a table,", need, "keep fewer columns or rows of it")
     free = free_memory()

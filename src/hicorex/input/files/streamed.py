@@ -1,56 +1,49 @@
 """Tables that are read some rows at a time, in the types on which a sample of their rows decides."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from hicorex.input.files.csv_file import Raw
+from hicorex.input.column_kinds import ValueType
+from hicorex.input.files.expected import ExpectedColumn
 from hicorex.input.files.formats import raw_of
-from hicorex.input.files.reading import (
-    Reading,
-    Table,
-    bring,
-    decide,
-    find_columns,
-    named,
-    named_errors,
-    names_of_rows,
-)
-from hicorex.input.files.text_columns import numeric_markers
+from hicorex.input.files.literals import numeric_markers
+from hicorex.input.files.new_samples import KnownColumns, find_columns
+from hicorex.input.files.raw import RawTable
+from hicorex.input.files.reading import decide, named_errors
+from hicorex.input.files.table import Reading, RowBatch, Table, names_of_rows, title_of_rows, with_titles
+from hicorex.input.notes import ReadInParts
 from hicorex.input.sources import Source
 from hicorex.layer.data import row_slices
 
-# A sample has at most so many rows and cells, in so many ranges of rows.
+# A sample has at most this many rows and cells, in this number of ranges of rows.
 SAMPLE_ROWS, SAMPLE_CELLS, RANGES = 20_000, 2**23, 10
 # Cells that are read at a time.
 BATCH_CELLS = 2**21
 
 
-class Use(NamedTuple):
+class UsedColumn(NamedTuple):
     """A column that is used.
 
     at : its place in the file
-    what : "number", "whole number", "text" or "boolean"
+    name : what it is called
+    values : what its values are
     type : what pyarrow calls that, None for any such type
     """
 
     at: int
     name: str
-    what: str
+    values: ValueType
     type: pa.DataType | None = None
 
 
-class Brought(Source):
-    """The columns of a table on disk that are used, of the types that were decided.
+class Layout(NamedTuple):
+    """What is used of a table on disk, and how its cells are read.
 
-    Parameters
-    ----------
-    source : the table on disk
-    file : how messages call it
-    used : the columns, in their order
+    columns : the columns that are used, in their order
     missing : markers of missing values
     words : for columns of numbers, the texts in them that are read as missing
     row_names, row_title : the column that names the rows, None for their numbers, and what it is called
@@ -58,57 +51,60 @@ class Brought(Source):
     titled : whether rows come with the names of the columns, None for as the file has it
     """
 
-    def __init__(
-        self,
-        source: Source,
-        file: str,
-        used: list[Use],
-        *,
-        missing: tuple[str, ...],
-        words: Mapping[str, list[str]],
-        row_names: int | None,
-        row_title: str,
-        dtype: Any = None,
-        titled: bool | None = None,
-    ):
-        self._source, self._file, self._used, self._missing, self._words = source, file, used, missing, words
-        self._row_names, self.row_title, self._dtype, self._titled = row_names, row_title, dtype, titled
-        self.shape = (source.shape[0], len(used))
-        self.names = None if isinstance(self.read(0, 1), np.ndarray) else [use.name for use in used]
+    columns: list[UsedColumn]
+    missing: tuple[str, ...]
+    words: Mapping[str, list[str]]
+    row_names: int | None = None
+    row_title: str = "row"
+    dtype: np.dtype | None = None
+    titled: bool | None = None
+
+
+class StreamedFrame(Source):
+    """The columns of a table on disk that are used, of the types that were decided; ``file`` is for messages."""
+
+    def __init__(self, source: Source, file: str, layout: Layout):
+        self._source, self._file, self._layout = source, file, layout
+        self.shape = (source.shape[0], len(layout.columns))
+        titles = [own.name for own in layout.columns]
+        self.names = None if isinstance(self.read(0, 1), np.ndarray) else titles
 
     def read(self, first: int, stop: int) -> Any:
         """Rows ``first`` to ``stop - 1`` as an array or a ``pyarrow.Table``."""
-        return self.rows(first, stop)[0]
+        return self.rows(first, stop).frame
 
-    def rows(self, first: int, stop: int) -> tuple[Any, Any]:
+    def rows(self, first: int, stop: int) -> RowBatch:
         """Rows ``first`` to ``stop - 1``, and what they are called."""
         self._check_range(first, stop)
         if first == stop:
-            frame, names = self.rows(0, 1)
-            return frame[:0], names[:0]
+            _, frame, names = self.rows(0, 1)
+            return RowBatch(slice(first, stop), frame[:0], names[:0])
+        layout = self._layout
         with named_errors(self._file):
             raw = raw_of(self._source.read(first, stop), self._file)
+            titles = [own.name for own in layout.columns]
             if isinstance(raw.columns, np.ndarray):
                 frame = self._array(raw.columns)
             else:
-                frame = pa.table([self._column(use, raw) for use in self._used], names=[use.name for use in self._used])
-            if self._titled is not None:
-                frame = named(frame, [use.name for use in self._used], self._titled)
-            if self._row_names is None:
-                return frame, np.arange(first, stop)
-            return frame, names_of_rows(column_of(raw, self._row_names), self.row_title, some=True)
+                frame = pa.table([self._column(own, raw) for own in layout.columns], names=titles)
+            frame = with_titles(frame, titles, layout.titled)
+            if layout.row_names is None:
+                names = np.arange(first, stop)
+            else:
+                names = names_of_rows(raw.column(layout.row_names), layout.row_title, some=True)
+            return RowBatch(slice(first, stop), frame, names)
 
-    def batches(self, width: int = 1) -> Iterator[tuple[slice, Any, Any]]:
-        """All rows a few at a time, of which each takes ``width`` cells or more: which they are, and as ``rows``."""
+    def batches(self, width: int = 1) -> Iterator[RowBatch]:
+        """All rows, a few at a time, each of which takes ``width`` cells or more."""
         for rows in row_slices(self.shape[0], max(1, BATCH_CELLS // max(width, self._source.shape[1]))):
-            yield rows, *self.rows(rows.start, rows.stop)
+            yield self.rows(rows.start, rows.stop)
 
     def n_bytes(self) -> int:
         """About the size of the whole table in memory."""
         return self._source.n_bytes()
 
     def decoded_bytes(self, n_rows: int) -> int:
-        """About the size of what is held while so many rows are read, beside these."""
+        """About the size of what is held while rows are read, beside these."""
         return self._source.decoded_bytes(n_rows)
 
     def close(self) -> None:
@@ -116,99 +112,89 @@ class Brought(Source):
         self._source.close()
 
     def _array(self, columns: np.ndarray) -> np.ndarray:
-        own = [use.at for use in self._used]
-        columns = columns if own == list(range(columns.shape[1])) else columns[:, own]
-        markers = numeric_markers(self._missing)
+        places = [own.at for own in self._layout.columns]
+        columns = columns if places == list(range(columns.shape[1])) else columns[:, places]
+        markers = numeric_markers(self._layout.missing)
         if markers.size and columns.dtype.kind != "b":
             marked = np.isin(columns, markers)
             if marked.any():
                 columns = columns.astype(np.result_type(columns, np.float16))
                 columns[marked] = np.nan
-        return columns if self._dtype is None else columns.astype(self._dtype, copy=False)
+        return columns if self._layout.dtype is None else columns.astype(self._layout.dtype, copy=False)
 
-    def _column(self, use: Use, raw: Raw) -> Any:
-        column = raw.columns.column(use.at)
-        if use.type is not None and column.null_count == len(column):
-            return pa.nulls(len(column), use.type)
-        name = f"{self._file}, column {use.name!r}"
-        column = bring(column, use.what, name, self._missing, raw.decimal, self._words.get(use.name, []))
-        return column if use.type is None or column.type == use.type else column.cast(use.type)
+    def _column(self, used: UsedColumn, raw: RawTable) -> Any:
+        column = raw.column(used.at)
+        if used.type is not None and column.null_count == len(column):
+            return pa.nulls(len(column), used.type)
+        called, words = f"{self._file}, column {used.name!r}", self._layout.words.get(used.name, [])
+        column = ExpectedColumn(used.values, called, self._layout.missing, raw.decimal, words).of(column)
+        return column if used.type is None or column.type == used.type else column.cast(used.type)
+
+
+@dataclass(frozen=True)
+class StreamedTable(Table):
+    """A table whose frame is a StreamedFrame, and which has no names of rows but those that it reads."""
+
+    frame: StreamedFrame
+
+    @property
+    def in_parts(self) -> bool:
+        """That it is read part by part."""
+        return True
+
+    def batches(self, width: int = 1) -> Iterator[RowBatch]:
+        """All rows, a few at a time, each of which takes ``width`` cells or more."""
+        return self.frame.batches(width)
 
 
 def stream_table(source: Source, file: str, reading: Reading) -> Table:
-    """As read_table, but the frame is a source, and its columns are decided on a sample of the rows."""
+    """As read_table, but the frame is on disk, and its columns are decided on by a sample of the rows."""
     raw, n_looked = _sample(source, file)
 
-    def whole(at: int, missing: tuple[str, ...]) -> np.ndarray:
-        use = [Use(at, raw.names[at], "number", pa.float64())]
-        column = Brought(
-            source, file, use, missing=missing, words={}, row_names=None, row_title="", dtype=float, titled=False
-        )
-        return np.concatenate([rows[:, 0] for _, rows, _ in column.batches()])
+    def column_of_all(at: int, missing: tuple[str, ...]) -> np.ndarray:
+        used = [UsedColumn(at, raw.names[at], ValueType.NUMBER, pa.float64())]
+        column = StreamedFrame(source, file, Layout(used, missing, {}, dtype=np.dtype(float), titled=False))
+        return np.concatenate([batch.frame[:, 0] for batch in column.batches()])
 
     with named_errors(file):
-        table = decide(raw, reading, file, whole)
+        table = decide(raw, reading, file, column_of_all)
     place = {name: at for at, name in enumerate(raw.names)}
-    titles = [decision.name for decision in table.decisions if decision.kind == "row names"]
     missing, dtype = (*raw.markers, *reading.missing), None
     if isinstance(table.frame, np.ndarray):
         dtype = table.frame.dtype
-        used = [Use(place[name], name, "number") for name in table.names]
+        used = [UsedColumn(place[name], name, ValueType.NUMBER) for name in table.names]
         # Rows that were not looked at may have markers, which become NaN.
         if n_looked < source.shape[0] and dtype.kind in "iu" and numeric_markers(missing).size:
             dtype = np.result_type(dtype, np.float16)
     else:
-        used = [Use(place[own.name], own.name, _what(own.type), own.type) for own in table.frame.schema]
-    frame = Brought(
-        source,
-        file,
-        used,
-        missing=missing,
-        words=table.words,
-        row_names=place[titles[0]] if titles else None,
-        row_title=table.row_title,
-        dtype=dtype,
+        used = [UsedColumn(place[own.name], own.name, _values(own.type), own.type) for own in table.frame.schema]
+    row_names = None if table.row_names_column is None else place[table.row_names_column]
+    layout = Layout(used, missing, table.words, row_names, table.row_title, dtype)
+    return StreamedTable(
+        StreamedFrame(source, file, layout),
+        table.names,
+        table.kinds,
+        None,
+        table.row_title,
+        table.sample_weight,
+        table.decisions,
+        (ReadInParts(source.shape[0], n_looked), *table.notes),
     )
-    note = f"{source.shape[0]:,} rows, read part by part"
-    if n_looked < source.shape[0]:
-        note += f"; what is said of columns is from a sample of {n_looked:,} rows"
-    return replace(table, frame=frame, row_names=None, notes=(note, *table.notes))
 
 
-def stream_new(
-    source: Source,
-    file: str,
-    reading: Reading,
-    expected: Mapping[str, str],
-    usual_row_names: str | None,
-    words: Mapping[str, list[str]] | None,
-    titled: bool,
-) -> Table:
-    """As read_new, but the frame is a source; ``titled`` says whether the model knows columns by their names."""
+def stream_new(source: Source, file: str, reading: Reading, known: KnownColumns) -> Table:
+    """As read_new, but the frame is on disk."""
     raw, _ = _sample(source, file)
     with named_errors(file):
-        order, row_names = find_columns(raw, reading, file, expected, usual_row_names)
-    title = "row" if row_names is None or raw.row_names == row_names else raw.names[row_names]
-    used = [Use(at, name, what) for at, (name, what) in zip(order, expected.items(), strict=True)]
-    frame = Brought(
-        source,
-        file,
-        used,
-        missing=(*raw.markers, *reading.missing),
-        words=words or {},
-        row_names=row_names,
-        row_title=title,
-        titled=titled,
-    )
-    return Table(frame, list(expected), [], None, title, None, (), raw.notes)
+        places, row_names = find_columns(raw, reading, file, known)
+    title = title_of_rows(raw, row_names)
+    used = [UsedColumn(at, name, ValueType(own)) for at, (name, own) in zip(places, known.types.items(), strict=True)]
+    missing = (*raw.markers, *reading.missing)
+    layout = Layout(used, missing, known.words or {}, row_names, title, titled=known.titled)
+    return StreamedTable(StreamedFrame(source, file, layout), list(known.types), [], None, title, notes=raw.notes)
 
 
-def column_of(raw: Raw, at: int) -> Any:
-    """A column of an array or a table."""
-    return raw.columns[:, at] if isinstance(raw.columns, np.ndarray) else raw.columns.column(at)
-
-
-def _sample(source: Source, file: str) -> tuple[Raw, int]:
+def _sample(source: Source, file: str) -> tuple[RawTable, int]:
     """Some rows, in ranges spread over the table, and how many; all if they are few."""
     n_rows, n_columns = source.shape
     most = min(n_rows, SAMPLE_ROWS, max(SAMPLE_CELLS // n_columns, 10 * RANGES))
@@ -224,18 +210,18 @@ def _sample(source: Source, file: str) -> tuple[Raw, int]:
     return (raw if ranges == 1 else _renumbered(raw, numbers)), numbers.size
 
 
-def _renumbered(raw: Raw, numbers: np.ndarray) -> Raw:
+def _renumbered(raw: RawTable, numbers: np.ndarray) -> RawTable:
     """Columns that hold the numbers of the rows, as if the rows of the sample were all."""
     every = np.arange(numbers.size)
     columns = raw.columns
     for at in range(len(raw.names)):
-        own = column_of(raw, at)
-        if not isinstance(own, np.ndarray):
-            if not pa.types.is_integer(own.type) or own.null_count:
+        column = raw.column(at)
+        if not isinstance(column, np.ndarray):
+            if not pa.types.is_integer(column.type) or column.null_count:
                 continue
-            own = own.to_numpy()
+            column = column.to_numpy()
         for first in (0, 1):
-            if own.dtype.kind in "iu" and np.array_equal(own, numbers + first):
+            if column.dtype.kind in "iu" and np.array_equal(column, numbers + first):
                 if isinstance(columns, np.ndarray):
                     columns[:, at] = every + first
                 else:
@@ -243,9 +229,9 @@ def _renumbered(raw: Raw, numbers: np.ndarray) -> Raw:
     return raw._replace(columns=columns)
 
 
-def _what(kind: pa.DataType) -> str:
+def _values(kind: pa.DataType) -> ValueType:
     if pa.types.is_boolean(kind):
-        return "boolean"
+        return ValueType.BOOLEAN
     if pa.types.is_integer(kind):
-        return "whole number"
-    return "number" if pa.types.is_floating(kind) else "text"
+        return ValueType.WHOLE
+    return ValueType.NUMBER if pa.types.is_floating(kind) else ValueType.TEXT

@@ -1,36 +1,35 @@
 """Columns of text by their different values: trimmed, told from numbers and dates, studied once."""
 
-import re
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.input.files.csv_file import BLANKS, NUMBER
+from hicorex.input.column_kinds import NumberForm, Resemblance
+from hicorex.input.files.literals import BLANKS, NUMBER, numeric_markers, with_decimal
 
+T = TypeVar("T")
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|[+-]\d{2}:?\d{2}))?)?"
 DATE = rf"^(\d{{1,2}}([./-])\d{{1,2}}[./-](\d{{4}}|\d{{2}})|\d{{4}}[./-]\d{{1,2}}[./-]\d{{1,2}}){TIME}$"
 AMOUNT = r"[+-]?[\d.,]+"
-LOOKS = {
-    "numbers with a per cent sign; take the sign away": rf"^{AMOUNT}\s*%$",
-    "amounts with a currency sign; take the sign away": rf"^[+-]?\s*[$€£¥]\s*{AMOUNT}$|^{AMOUNT}\s*[$€£¥]$",
-    "numbers with thousands separators; write them without": r"^[+-]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?$",
-    "numbers with a decimal comma; say --decimal ,": r"^[+-]?\d*,\d+$",
-    "numbers with a decimal point; say --decimal .": r"^[+-]?\d*\.\d+$",
-    "numbers with a sign such as < or *; take the sign away": rf"^[<>≤≥~±]\s*{AMOUNT}$|^{AMOUNT}\s*[*†‡]+$",
-    "numbers with a unit; take the unit away": rf"^{AMOUNT}\s*[A-Za-zµ°]{{1,6}}(/[A-Za-z]{{1,4}})?$",
-    "numbers in brackets; take the brackets away": rf"^\({AMOUNT}\)$",
-    "numbers with a minus sign of print; write -": rf"^[\x{{2212}}\x{{2013}}]\s*{AMOUNT}$",
+FORMS = {
+    NumberForm.PERCENT: rf"^{AMOUNT}\s*%$",
+    NumberForm.CURRENCY: rf"^[+-]?\s*[$€£¥]\s*{AMOUNT}$|^{AMOUNT}\s*[$€£¥]$",
+    NumberForm.THOUSANDS: r"^[+-]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?$",
+    NumberForm.DECIMAL_COMMA: r"^[+-]?\d*,\d+$",
+    NumberForm.DECIMAL_POINT: r"^[+-]?\d*\.\d+$",
+    NumberForm.SIGN: rf"^[<>≤≥~±]\s*{AMOUNT}$|^{AMOUNT}\s*[*†‡]+$",
+    NumberForm.UNIT: rf"^{AMOUNT}\s*[A-Za-zµ°]{{1,6}}(/[A-Za-z]{{1,4}})?$",
+    NumberForm.BRACKETS: rf"^\({AMOUNT}\)$",
+    NumberForm.PRINTED_MINUS: rf"^[\x{{2212}}\x{{2013}}]\s*{AMOUNT}$",
 }
-
-
-def numeric_markers(markers: Iterable[str]) -> np.ndarray:
-    """Those of the markers that are numbers."""
-    numbers = [marker.strip() for marker in markers if re.fullmatch(NUMBER, marker.strip())]
-    return np.array([float(number) for number in numbers])
+# What is no strange form in a file with this decimal sign.
+USUAL_FORM = {",": NumberForm.DECIMAL_COMMA, ".": NumberForm.DECIMAL_POINT}
+# Of the texts that are no numbers among others that are, the first are kept.
+EXCEPTIONS = 4
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -75,10 +74,10 @@ def tidy_text(column: pa.ChunkedArray, missing: tuple[str, ...]) -> Texts:
     return Texts(from_codes(codes, kept), codes, counts, kept)
 
 
-_ANSWERS: dict[tuple, Any] = {}
+_ANSWERS: dict[tuple[Any, ...], Any] = {}
 
 
-def once(study: Callable, texts: pa.Array, *options: Any) -> Any:
+def once(study: Callable[..., T], texts: pa.Array, *options: Any) -> T:
     """What a study says of some texts; many columns have the same few, which are studied once."""
     if len(texts) > 50:
         return study(texts, *options)
@@ -116,7 +115,7 @@ def numbers_in(texts: pa.Array, decimal: str | None) -> np.ndarray:
     """Which texts are numbers; looked at no further once more than three of the first are none."""
     if decimal is None:
         return np.zeros(len(texts), bool)
-    pattern = f"^{NUMBER}$".replace(r"\.", re.escape(decimal))
+    pattern = number_pattern(decimal)
     first = pc.match_substring_regex(texts[:200], pattern).to_numpy(zero_copy_only=False)
     if np.count_nonzero(~first) > 3:
         return np.zeros(len(texts), bool)
@@ -135,28 +134,32 @@ def numbers_of(codes: np.ndarray, texts: pa.Array, number: np.ndarray, decimal: 
 
 def is_dates(texts: pa.Array) -> bool:
     """Whether all of the texts look like dates."""
-    match: Callable = pc.match_substring_regex
+    match: Callable[..., Any] = pc.match_substring_regex
     return pc.all(match(texts[:50], DATE)).as_py() and pc.all(match(texts, DATE)).as_py()
 
 
-def looks_like(texts: pa.Array, counts: np.ndarray, decimal: str | None) -> str:
+def resemblance(texts: pa.Array, counts: np.ndarray, decimal: str | None) -> Resemblance | None:
     """What at least nine in ten of the texts look like; of many different ones the first are enough."""
     texts, counts = texts[:1000], counts[:1000]
     enough = 0.9 * counts.sum()
-    number, like = once(_looks, texts)
+    number, of_form = once(_forms, texts)
     if decimal is not None and number.any() and not number.all() and counts[number].sum() >= enough:
-        strange = texts.filter(pa.array(~number)).to_pylist()
-        shown = ", ".join(repr(text[:20]) for text in strange[:3]) + (", ..." if len(strange) > 3 else "")
-        return f"; looks like numbers but for {shown}: correct these, or name them by --missing"
-    for what, those in like.items():
-        if not what.endswith(f"--decimal {decimal}") and counts[those | number].sum() >= enough:
-            return f"; looks like {what}"
-    return ""
+        others = texts.filter(pa.array(~number))[:EXCEPTIONS].to_pylist()
+        return Resemblance(NumberForm.MOSTLY_PLAIN, tuple(others))
+    for form, those in of_form.items():
+        if form is not USUAL_FORM.get(decimal or "") and counts[those | number].sum() >= enough:
+            return Resemblance(form)
+    return None
 
 
-def _looks(texts: pa.Array) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def number_pattern(decimal: str) -> str:
+    """The pattern of a text that is a number with this decimal sign."""
+    return with_decimal(f"^{NUMBER}$", decimal)
+
+
+def _forms(texts: pa.Array) -> tuple[np.ndarray, dict[NumberForm, np.ndarray]]:
     """Which texts are numbers, and which look like something else that is one."""
-    match: Callable = pc.match_substring_regex
+    match: Callable[..., Any] = pc.match_substring_regex
     number = match(texts, f"^{NUMBER}$").to_numpy(zero_copy_only=False)
-    like = {what: match(texts, pattern).to_numpy(zero_copy_only=False) & ~number for what, pattern in LOOKS.items()}
-    return number, {what: those for what, those in like.items() if those.any()}
+    of_form = {form: match(texts, pattern).to_numpy(zero_copy_only=False) & ~number for form, pattern in FORMS.items()}
+    return number, {form: those for form, those in of_form.items() if those.any()}

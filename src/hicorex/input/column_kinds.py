@@ -1,0 +1,191 @@
+"""What a column is, told by its values: the kind that a model reads it as, and the reason.
+
+Nothing here knows of files. Whoever has a table counts what its columns hold, and asks for a verdict.
+"""
+
+from enum import Enum, StrEnum, auto
+from functools import lru_cache
+from typing import NamedTuple
+
+# The kinds of columns that a model learns from.
+KINDS = ("gaussian", "rank", "categorical")
+# Whole numbers of at most this many different values are categories.
+MOST_CODES = 20
+# Texts of more different values are of no use as categories, however long the table.
+MOST_TEXTS = 100_000
+
+
+class ColumnKind(StrEnum):
+    """What a column is used as; the first three are the kinds that a model learns from."""
+
+    GAUSSIAN = "gaussian"
+    RANK = "rank"
+    CATEGORICAL = "categorical"
+    ROW_NAMES = "row names"
+    WEIGHTS = "weights"
+    IGNORED = "ignored"
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether a model learns from the column."""
+        return self.value in KINDS
+
+
+class ValueType(StrEnum):
+    """What a model expects the values of a column to be."""
+
+    NUMBER = "number"
+    WHOLE = "whole number"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+
+
+class ColumnReason(Enum):
+    """Why a column is used as it is."""
+
+    EMPTY = auto()
+    CONSTANT = auto()
+    BOOLEAN = auto()
+    NUMBERS = auto()
+    # Whole numbers of few different values, and of many.
+    CODES = auto()
+    AMOUNTS = auto()
+    # Identifiers: the numbers of the rows; another value in every row, or in every row of a sample.
+    ROW_NUMBER = auto()
+    IDENTIFIER = auto()
+    IDENTIFIER_IN_SAMPLE = auto()
+    DATES = auto()
+    TIMES = auto()
+    # Texts: few different ones, too many, and nearly one for each row.
+    CATEGORIES = auto()
+    TOO_MANY_CATEGORIES = auto()
+    FREE_TEXT = auto()
+    UNUSABLE_TYPE = auto()
+    # What the user or the file says.
+    EXCLUDED = auto()
+    NOT_USED = auto()
+    ASKED_FOR = auto()
+    MARKED_BY_FILE = auto()
+    # Weights: numbers of rows, or known but for a factor.
+    ROW_COUNTS = auto()
+    RELATIVE_WEIGHTS = auto()
+
+
+class NumberForm(Enum):
+    """How texts are written that look like numbers and are none."""
+
+    PERCENT = auto()
+    CURRENCY = auto()
+    THOUSANDS = auto()
+    DECIMAL_COMMA = auto()
+    DECIMAL_POINT = auto()
+    SIGN = auto()
+    UNIT = auto()
+    BRACKETS = auto()
+    PRINTED_MINUS = auto()
+    # Numbers as they should be, but for a few other texts.
+    MOSTLY_PLAIN = auto()
+
+
+class Resemblance(NamedTuple):
+    """What most of the texts of a column look like; ``exceptions`` are the first texts that do not."""
+
+    form: NumberForm
+    exceptions: tuple[str, ...] = ()
+
+
+class ColumnDecision(NamedTuple):
+    """What a column is used as, and why.
+
+    name, kind, reason : the column, what it is used as, and why
+    missing : the share of rows in which the column has no value
+    n_different : the number of different values, None if it is large and was not counted
+    n_looked : the number of rows that were looked at, if not all
+    n_effective : of weights, the number of equally weighted samples that would tell as much
+    type_name : the type of values that cannot be used
+    as_asked : whether the user has given the kind
+    words : of a column of numbers, the texts in it that are read as missing
+    resembles : what the texts look like, if they look like numbers
+    """
+
+    name: str
+    kind: ColumnKind
+    reason: ColumnReason
+    missing: float = 0.0
+    n_different: int | None = None
+    n_looked: int = 0
+    n_effective: float = 0.0
+    type_name: str = ""
+    as_asked: bool = False
+    words: tuple[str, ...] = ()
+    resembles: Resemblance | None = None
+
+    def ignored(self, reason: ColumnReason) -> "ColumnDecision":
+        """The column left out for another reason."""
+        return ColumnDecision(self.name, ColumnKind.IGNORED, reason, self.missing)
+
+
+class Verdict(NamedTuple):
+    """The kind of a column by its values, the reason, the number of different values, and whether these name rows."""
+
+    kind: ColumnKind
+    reason: ColumnReason
+    n_different: int | None = None
+    names_rows: bool = False
+
+
+class NumberFacts(NamedTuple):
+    """What decides on a column of numbers or booleans.
+
+    is_boolean, is_integer : what the type of the column says
+    is_empty, is_constant : whether it has no value, or one
+    is_whole : whether all values are whole numbers
+    n_different : the number of different values of whole numbers, None if it is large and was not counted
+    counts_rows : whether the values are the numbers of the rows
+    is_identifier : whether the name says so, and every row has another value
+    """
+
+    is_boolean: bool
+    is_integer: bool
+    is_empty: bool
+    is_constant: bool
+    is_whole: bool
+    n_different: int | None
+    counts_rows: bool
+    is_identifier: bool = False
+
+
+@lru_cache(maxsize=10_000)
+def verdict_on_numbers(facts: NumberFacts) -> Verdict:
+    """What a column of numbers or booleans is."""
+    if facts.is_empty:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.EMPTY)
+    if facts.is_constant:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.CONSTANT)
+    if facts.is_boolean:
+        return Verdict(ColumnKind.CATEGORICAL, ColumnReason.BOOLEAN)
+    if facts.counts_rows and facts.is_integer:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.ROW_NUMBER, names_rows=True)
+    if facts.is_identifier and facts.is_integer:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.IDENTIFIER, names_rows=True)
+    if not facts.is_whole:
+        return Verdict(ColumnKind.GAUSSIAN, ColumnReason.NUMBERS)
+    if facts.n_different is not None and facts.n_different <= MOST_CODES:
+        return Verdict(ColumnKind.CATEGORICAL, ColumnReason.CODES, facts.n_different)
+    return Verdict(ColumnKind.GAUSSIAN, ColumnReason.AMOUNTS, facts.n_different)
+
+
+def verdict_on_texts(n_rows: int, n_present: int, n_different: int, are_dates: bool) -> Verdict:
+    """What a column of texts is, by the numbers of its rows, of those with a text, and of different texts."""
+    unique = n_present == n_different == n_rows
+    if are_dates:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.DATES, names_rows=unique)
+    if n_different == 1:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.CONSTANT, names_rows=unique)
+    if n_different <= min(max(MOST_CODES, n_rows / 2), MOST_TEXTS):
+        return Verdict(ColumnKind.CATEGORICAL, ColumnReason.CATEGORIES, n_different, unique)
+    if unique:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.IDENTIFIER, names_rows=True)
+    if n_different <= n_rows / 2:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.TOO_MANY_CATEGORIES, n_different)
+    return Verdict(ColumnKind.IGNORED, ColumnReason.FREE_TEXT)

@@ -1,0 +1,128 @@
+"""How a file is to be read, and what comes of it: the columns that a model learns from, and what was decided."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import issparse
+
+from hicorex.exceptions import HicorexError
+from hicorex.input.column_kinds import ColumnDecision, ColumnKind
+from hicorex.input.files.dialect import TextStyle
+from hicorex.input.files.formats import dense
+from hicorex.input.files.raw import RawTable
+from hicorex.input.notes import Note
+
+
+@dataclass(frozen=True)
+class Reading(TextStyle):
+    """How a file is to be read; what is None is found out.
+
+    Parameters
+    ----------
+    delimiter, decimal, encoding, header, missing : see TextStyle
+    row_names : the column with the names of rows
+    use, exclude : names of columns, or patterns with * and ?; all are used if `use` is empty
+    kinds : a kind ("gaussian", "rank" or "categorical") for names or patterns; a name goes before a pattern
+    weights : a column of numbers that holds the weights of samples
+    """
+
+    row_names: str | None = None
+    use: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    weights: str | None = None
+
+
+class RowBatch(NamedTuple):
+    """Some rows of a table: which they are, their columns, and what they are called."""
+
+    rows: slice
+    frame: Any
+    row_names: Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file that are used, and what was decided.
+
+    frame : pyarrow.Table, or array or scipy sparse array of shape (n_samples, n_columns) if the file holds one
+    names, kinds : one for each column of the frame
+    row_names : what the rows are called: a pyarrow column of text, or an array of whole numbers
+    row_title : the name of the column with the names of rows, "row" if there is none
+    sample_weight : (n_samples,), or None
+    decisions : one for each column of the file
+    notes : what was decided on the file as a whole
+    """
+
+    frame: Any
+    names: list[str]
+    kinds: list[str]
+    row_names: Any
+    row_title: str
+    sample_weight: np.ndarray | None = None
+    decisions: tuple[ColumnDecision, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the frame is on disk, and read part by part."""
+        return False
+
+    @property
+    def words(self) -> dict[str, list[str]]:
+        """For columns of numbers, the texts in them that were read as missing."""
+        return {own.name: list(own.words) for own in self.decisions if own.words}
+
+    @property
+    def row_names_column(self) -> str | None:
+        """The column of the file that names the rows, None if none does."""
+        return next((own.name for own in self.decisions if own.kind is ColumnKind.ROW_NAMES), None)
+
+    def batches(self, width: int = 1) -> Iterator[RowBatch]:
+        """All rows; of a table on disk a few at a time, each of which takes ``width`` cells or more."""
+        n_rows = self.frame.shape[0]
+        yield RowBatch(slice(0, n_rows), self.frame, self.row_names)
+
+
+def columns_kept(columns: Any, kept: list[int]) -> Any:
+    """Some of the columns of a file, all as they are."""
+    if kept == list(range(columns.shape[1])):
+        return columns
+    return columns.select(kept) if isinstance(columns, pa.Table) else columns[:, kept]
+
+
+def title_of_rows(raw: RawTable, row_names: int | None) -> str:
+    """What the names of rows are called; those that the file marks by no name have none."""
+    return "row" if row_names is None or raw.row_names == row_names else raw.names[row_names]
+
+
+def numbers_or_names(raw: RawTable, row_names: int | None) -> Any:
+    """What the rows are called, as the file says and not as it was read as a variable; their numbers without names."""
+    if row_names is None:
+        return np.arange(raw.columns.shape[0])
+    return names_of_rows(raw.column(row_names), title_of_rows(raw, row_names))
+
+
+def names_of_rows(column: Any, title: str, some: bool = False) -> Any:
+    """Names of rows as text or whole numbers; those of some rows have the type of all."""
+    if isinstance(column, np.ndarray):
+        return column if column.dtype.kind in "iu" else pa.array(column.astype(str))
+    kind = column.type
+    if pa.types.is_integer(kind) and (some or not column.null_count):
+        return column if some else column.to_numpy()
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+        raise HicorexError(f"Column {title!r} holds values of type {kind}, which cannot name rows; choose another.")
+    return column.cast(pa.string()).fill_null("")
+
+
+def with_titles(frame: Any, names: list[str], titled: bool | None) -> Any:
+    """Samples with the names of their columns, or without; None for as they are."""
+    if titled is None or titled == isinstance(frame, pa.Table):
+        return frame
+    if titled:
+        frame = dense(frame, "The file") if issparse(frame) else frame
+        return pa.table(list(frame.T), names=names)
+    return np.column_stack([column.to_numpy() for column in frame.columns])

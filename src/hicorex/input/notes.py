@@ -1,0 +1,94 @@
+"""What a reader of files has to say on a file as a whole; ``words`` puts it into words."""
+
+from dataclasses import dataclass
+
+
+class Note:
+    """Something that the reader of a file has decided, or that its owner may want to change."""
+
+
+@dataclass(frozen=True)
+class ReadAs(Note):
+    """The encoding that the file was read in, by its mark or because it is not UTF-8."""
+
+    encoding: str
+    by_mark: bool
+
+
+@dataclass(frozen=True)
+class Written(Note):
+    """How a text is written: an unusual sign between fields, None for the usual, and the sign of decimals."""
+
+    delimiter: str | None
+    decimal_comma: bool
+
+
+@dataclass(frozen=True)
+class NoHeader(Note):
+    """The first line holds no names."""
+
+
+@dataclass(frozen=True)
+class UnnamedArray(Note):
+    """An array, which has no names."""
+
+
+@dataclass(frozen=True)
+class TrailingDelimiter(Note):
+    """Every line ends with a delimiter."""
+
+    delimiter: str
+
+
+@dataclass(frozen=True)
+class ShortHeader(Note):
+    """The header is one field shorter than the rows, as R writes it."""
+
+
+@dataclass(frozen=True)
+class PerhapsThousands(Note):
+    """A column, the first of some, whose fractions may be whole numbers with thousands separators; two examples."""
+
+    column: str
+    n_others: int
+    fraction: str
+    whole: str
+
+
+@dataclass(frozen=True)
+class Renamed(Note):
+    """The name of a column that others have too, which of these it is, and its new name."""
+
+    name: str
+    occurrence: int
+    new_name: str
+
+
+@dataclass(frozen=True)
+class MoreRenamed(Note):
+    """The number of further columns with new names."""
+
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class HeavyTails(Note):
+    """The columns of amounts with heavy tails."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PerhapsMissing(Note):
+    """A number that may stand for missing values, and in how many columns it is."""
+
+    value: int
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class ReadInParts(Note):
+    """The number of rows of a table that is read part by part, and of those that its columns were judged by."""
+
+    n_rows: int
+    n_looked: int
