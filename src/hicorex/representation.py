@@ -22,6 +22,7 @@ from hicorex.layer.state import State
 from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 from hicorex.marginals import Categorical
+from hicorex.marginals.base import join
 from hicorex.selection.folds import splits
 
 # How far probabilities may be from a sum of one.
@@ -101,7 +102,7 @@ def _gather(
             codes
             for b, block in enumerate(data.blocks)
             if isinstance(block, Categorical)
-            for codes in block.codes_of(block.join([part.samples[b] for part in data.parts]))
+            for codes in block.codes_of(join([part.samples[b] for part in data.parts]))
         ]
         _, same = frequencies(np.zeros(data.n_samples), *discrete)
         _, both = frequencies(same, *labels.argmax(axis=0))

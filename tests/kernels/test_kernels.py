@@ -13,8 +13,10 @@ from scipy.special import logsumexp, rel_entr, softmax
 from hicorex import kernels
 from hicorex.kernels.compiled import add_log, exp, jit, log, log1p
 from hicorex.layer.labels import labels_of
-from hicorex.marginals.base import Joint, most_likely, unbiased
+from hicorex.marginals import joint_marginals
+from hicorex.marginals.base import most_likely
 from hicorex.marginals.gaussian import Gaussian, Parameters, Tile
+from hicorex.marginals.joint import Joint, unbiased
 
 # Rounding of one operation, times as many as polynomials have.
 ERROR = {np.float32: 2e-6, np.float64: 1e-14}
@@ -113,9 +115,8 @@ def test_what_gaussian_columns_explain(dtype, n_states, depth, share):
     block = Gaussian(np.empty(0, int), np.ones(n_columns, bool), dtype)
     joint = Joint(np.arange(n_columns), factors, probability, Parameters(mean, variance, np.log(variance)))
     explained, unique = np.zeros(n_rows), np.zeros((n_factors, n_rows))
-    block.add_explained(
-        Tile(x, np.empty((0, n_rows), bool)), block.ratios(joint, n_states, share), labels, explained, unique
-    )
+    ratios = joint_marginals(block).ratios(joint, n_states, share)
+    ratios.add_explained(Tile(x, np.empty((0, n_rows), bool)), labels, explained, unique)
 
     x, mean, variance = (array.astype(float) for array in (x, mean, variance))
     expected, without, size = np.zeros_like(explained), np.zeros_like(unique), np.zeros_like(explained)

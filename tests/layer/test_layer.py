@@ -22,7 +22,7 @@ from hicorex.layer.starts import first_state
 from hicorex.layer.state import PrimingVariable
 from hicorex.layer.step import update
 from hicorex.layer.structure import Tree
-from hicorex.marginals import categorical, gaussian
+from hicorex.marginals import joint_categorical, joint_gaussian
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -45,7 +45,7 @@ class Fixed(Tree):
 
 @pytest.fixture
 def no_smoothing(monkeypatch):
-    for module in (one_step, categorical, gaussian):
+    for module in (one_step, joint_categorical, joint_gaussian):
         monkeypatch.setattr(module, "PRIOR_SAMPLES", 1e-12)
 
 
@@ -93,7 +93,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
     X[:, 0] = X[:, 1] ^ (rng.random(len(X)) < 0.1)
     data = encoded(X, "categorical", np.float32)
     with LocalEngine(1) as engine, pytest.MonkeyPatch.context() as patch:
-        for module in (one_step, categorical, gaussian):
+        for module in (one_step, joint_categorical, joint_gaussian):
             patch.setattr(module, "PRIOR_SAMPLES", 1e-9)
         state = first_state(data, 2, 2, engine, rng, [rng])
         rule = Fixed(

@@ -21,6 +21,7 @@ from hicorex.layer.starts import first_state
 from hicorex.layer.step import update
 from hicorex.layer.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
 from hicorex.marginals import Gaussian
+from hicorex.marginals.base import join
 
 N_FACTORS = 3
 
@@ -41,7 +42,7 @@ class Case:
         self.rule = RULES[structure]
         self.columns = [None] * table.shape[1]
         for b, (block, columns) in enumerate(zip(self.data.blocks, self.data.columns, strict=True)):
-            samples = block.join([part.samples[b] for part in self.data.parts])
+            samples = join([part.samples[b] for part in self.data.parts])
             for at, i in enumerate(columns):
                 self.columns[i] = self.plain_column(block, samples, at)
         with LocalEngine(1) as engine:

@@ -19,6 +19,7 @@ from hicorex.input.sources import source_of
 from hicorex.layer.correlation import feature_correlation
 from hicorex.layer.data import Data
 from hicorex.marginals import Categorical, SparseCategorical
+from hicorex.marginals.base import join
 from hicorex.selection.significance import held_out_probabilities
 
 RULES = ("unique", "overlap", "tree")
@@ -296,9 +297,9 @@ def test_samples_are_cut_taken_joined_and_shuffled():
     for pair in ((cells, dense), taken):
         codes = [codes_of(data) for data in pair]
         assert_array_equal(codes[0], codes[1])
-    block, samples = cells.blocks[-1], cells.parts[0].samples[-1]
-    halves = [block.cut(samples, slice(0, 60)), block.cut(samples, slice(60, None))]
-    assert all(np.array_equal(a, b) for a, b in zip(block.join(halves), samples, strict=True))
+    samples = cells.parts[0].samples[-1]
+    halves = [samples.cut(slice(0, 60)), samples.cut(slice(60, None))]
+    assert all(np.array_equal(a, b) for a, b in zip(join(halves), samples, strict=True))
     shuffled = cells.shuffled(rng)
     assert_array_equal(np.sort(codes_of(shuffled)), np.sort(codes_of(cells)))
     assert (codes_of(shuffled) != codes_of(cells)).any()
@@ -308,7 +309,7 @@ def codes_of(data: Data) -> np.ndarray:
     """The codes of all columns in the table's order, (n_columns, n_samples)."""
     found = [None] * data.n_columns
     for b, (block, columns) in enumerate(zip(data.blocks, data.columns, strict=True)):
-        own = block.codes_of(block.join([part.samples[b] for part in data.parts]))
+        own = block.codes_of(join([part.samples[b] for part in data.parts]))
         for i, codes in zip(columns, own, strict=True):
             found[i] = codes
     return np.array(found)

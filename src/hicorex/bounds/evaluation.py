@@ -6,7 +6,6 @@ distribution, or those of the fit for an estimate without optimism: any other ma
 only lower the bound.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,14 +14,13 @@ import numpy as np
 from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
-from hicorex.layer.labels import block_coefficients, label_tile
+from hicorex.layer.labels import Relabel, block_coefficients, label_tile
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.state import State
 from hicorex.layer.structure import first_factors, kept_links
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Joint, Questions, linked, most_likely
-
-# Puts other labels (k, m, T) in the place of a layer's, for samples from the given one on.
-Relabel = Callable[[np.ndarray, int], np.ndarray]
+from hicorex.marginals import joint_marginals
+from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Questions, linked, most_likely
+from hicorex.marginals.joint import Joint, LogRatios
 
 
 class Evaluation(NamedTuple):
@@ -50,7 +48,7 @@ class LayerEvaluator:
     blocks, state, coefficients : of the layer
     ratios : by block, the marginals given the labels, relative to those of all labels
     prior : (k, m, 1), p(y) of the samples at hand
-    bias_correction : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.base.unbiased
+    bias_correction : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.joint.unbiased
     relabel : as in ``run_pass``
     smoothed : by block, the marginals of the samples at hand given the labels, smoothed as in a fit
     log_z : (m,) mean log Z_j of the samples at hand
@@ -59,7 +57,7 @@ class LayerEvaluator:
     blocks: list[Block]
     state: State
     coefficients: list
-    ratios: list[list[Any]]
+    ratios: list[list[LogRatios]]
     prior: np.ndarray
     bias_correction: float
     relabel: Relabel | None
@@ -93,7 +91,7 @@ class LayerEvaluator:
             ]
         bias_correction = 0.0 if trained is None else 1 / (2 * data.total)
         ratios = [
-            [block.ratios(joint, len(state.prior), bias_correction) for joint in of_block]
+            [joint_marginals(block).ratios(joint, len(state.prior), bias_correction) for joint in of_block]
             for block, of_block in zip(data.blocks, joints, strict=True)
         ]
         # Not 0, should rounding give a sample another most likely state than in the pass before.
@@ -111,9 +109,9 @@ class LayerEvaluator:
         if self.bias_correction:
             cost += self.bias_correction * ((labels**2 / self.prior).sum(axis=0) - 1)
         explained, unique = -cost.sum(axis=0), -cost
-        for block, tile, of_block in zip(self.blocks, tiles, self.ratios, strict=True):
+        for tile, of_block in zip(tiles, self.ratios, strict=True):
             for ratios in of_block:
-                block.add_explained(tile, ratios, labels, explained, unique)
+                ratios.add_explained(tile, labels, explained, unique)
         return Evaluation(explained, most_likely(labels), log_z, cost, unique)
 
     def evaluate(self, data: Data, engine: Engine) -> Evaluation:
@@ -140,17 +138,18 @@ def _joints(
 ) -> list[Joint]:
     """The marginals p(x_i | y_{S_i}) of the columns of a block, those with as many factors together."""
     n_states, n_factors = label_sum.shape
+    marginals = joint_marginals(block)
     n_linked = (links[0] >= 0).sum(axis=0)
     alone = np.flatnonzero(n_linked == 1)
     factors = links[0, :1, alone].T
     prior = label_sum / label_sum.sum(axis=0)
-    parameters = block.of_pairs(block.estimate(answers.sums, label_sum, prior_samples), factors[0], alone)
+    parameters = marginals.of_pairs(block.estimate(answers.sums, label_sum, prior_samples), factors[0], alone)
     joints = [Joint(alone, factors, prior[:, factors[0]], parameters)]
     if answers.joint is not None:
         _, columns, factors = linked(links, n_factors)
         for depth in range(2, len(factors) + 1):
             so_deep = n_linked[columns] == depth
-            sums = first_factors(block.of_columns(answers.joint, columns, so_deep), n_states, len(factors), depth)
-            probability, parameters = block.joint_parameters(sums, columns[so_deep], prior_samples)
+            sums = first_factors(marginals.of_columns(answers.joint, columns, so_deep), n_states, len(factors), depth)
+            probability, parameters = marginals.parameters(sums, columns[so_deep], prior_samples)
             joints.append(Joint(columns[so_deep], factors[:depth, so_deep], probability, parameters))
     return [joint for joint in joints if joint.columns.size]

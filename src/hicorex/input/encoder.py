@@ -303,7 +303,7 @@ class _PartEncoder:
     def _narrowed(self, part: Part, gaps: np.ndarray) -> Part:
         """A part that tells for all columns where values are missing, as one that tells it for ``gaps`` alone."""
         samples = [
-            own if self._encoder.is_coded(columns) else gaussian.Samples(own.values, own.present[gaps[columns]])
+            own._replace(present=own.present[gaps[columns]]) if isinstance(own, gaussian.Samples) else own
             for own, columns in zip(part.samples, self._encoder.parts, strict=True)
         ]
         return part._replace(samples=samples)

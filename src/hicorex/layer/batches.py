@@ -7,7 +7,7 @@ import numpy as np
 from hicorex.engine import Engine
 from hicorex.exceptions import UnsoundError
 from hicorex.layer.data import Data, Part
-from hicorex.marginals.base import Block
+from hicorex.marginals.base import Block, Sums, join
 
 # Parts of the table from which the rows of a batch are drawn; one of them is another in every batch.
 POOL = 4
@@ -55,9 +55,9 @@ class Batches:
             left -= count
             chosen_rows.append((part, rows))
         blocks = self._data.blocks
-        taken = self._engine.map(lambda chosen: chosen[0].take(blocks, chosen[1]), chosen_rows)
+        taken = self._engine.map(lambda chosen: chosen[0].take(chosen[1]), chosen_rows)
         parts, weights = zip(*taken, strict=True)
-        samples = [block.join(some) for block, some in zip(blocks, zip(*parts, strict=True), strict=True)]
+        samples = [join(some) for some in zip(*parts, strict=True)]
         return Data.of(blocks, self._data.columns, samples, np.concatenate(weights))
 
     def _in_turn(self, number: int) -> int:
@@ -68,10 +68,6 @@ class Batches:
 
 def _itself(part: Part) -> Part:
     return part
-
-
-# Sums of a block: arrays, of which every pass gives the same shapes.
-Sums = tuple[np.ndarray, ...]
 
 
 class FadingSums(NamedTuple):

@@ -1,32 +1,33 @@
 """A table as blocks of marginals over weighted samples, which come in parts."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hicorex.engine import Engine
+from hicorex.engine.base import Mapper
 from hicorex.engine.reduction import ARITY, add_up
-from hicorex.marginals.base import Block
+from hicorex.marginals.base import Block, Samples, Sums, Tile, join
 
 # Tiles depend on the shape of the table alone, so that results do not depend on the threads.
 TILE_CELLS = 2**19
 
 
 def tile_height(row_cells: int) -> int:
-    """Rows of a tile of a table of so many cells in a row."""
+    """The number of rows of a tile of a table with ``row_cells`` cells in a row."""
     return int(np.clip(TILE_CELLS // max(row_cells, 1), 128, 4096))
 
 
 def row_slices(n_rows: int, height: int) -> list[slice]:
-    """Rows so many at a time."""
+    """All rows, ``height`` at a time."""
     return [slice(first, min(first + height, n_rows)) for first in range(0, n_rows, height)]
 
 
 class Part(NamedTuple):
-    """Consecutive samples of a table, at most ARITY tiles of so many rows.
+    """Consecutive samples of a table, at most ARITY tiles.
 
     samples : by block
     sample_weight : (T,)
@@ -34,7 +35,7 @@ class Part(NamedTuple):
     height : rows of a tile
     """
 
-    samples: list[Any]
+    samples: list[Samples]
     sample_weight: np.ndarray
     first: int
     height: int
@@ -43,16 +44,14 @@ class Part(NamedTuple):
         """The rows of each tile, or of finer ones."""
         return row_slices(self.sample_weight.size, -(-self.height // finer))
 
-    def tile(self, blocks: Sequence[Block], rows: slice, map_blocks: Callable = map) -> list[Any]:
+    def tile(self, blocks: Sequence[Block], rows: slice, map_blocks: Mapper = map) -> list[Tile]:
         """Some samples by block, in the form that the methods of the blocks take."""
         return list(map_blocks(lambda b: blocks[b].tile(self.samples[b], rows), range(len(blocks))))
 
-    def take(self, blocks: Sequence[Block], rows: np.ndarray) -> tuple[list[Any], np.ndarray]:
-        """Those of some samples of the table, by block, and their weights."""
-        own = rows[(rows >= self.first) & (rows < self.first + self.sample_weight.size)] - self.first
-        return [
-            block.take(samples, own) for block, samples in zip(blocks, self.samples, strict=True)
-        ], self.sample_weight[own]
+    def take(self, rows: np.ndarray) -> tuple[list[Samples], np.ndarray]:
+        """Those of some samples of the table that are in this part, by block, and their weights."""
+        here = rows[(rows >= self.first) & (rows < self.first + self.sample_weight.size)] - self.first
+        return [samples.take(here) for samples in self.samples], self.sample_weight[here]
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,9 @@ class Data:
     total : the weight of all samples
     """
 
-    blocks: list
+    blocks: list[Block]
     columns: list[np.ndarray]
-    parts: Sequence
+    parts: Sequence[Any]
     n_samples: int
     height: int
     total: float
@@ -93,47 +92,53 @@ class Data:
         return np.concatenate([part.sample_weight for part in self.parts])
 
     @classmethod
-    def of(cls, blocks: list, columns: list[np.ndarray], samples: list[Any], weight: np.ndarray) -> "Data":
+    def of(
+        cls,
+        blocks: Sequence[Block],
+        columns: list[np.ndarray],
+        samples: Sequence[Samples],
+        sample_weight: np.ndarray,
+    ) -> "Data":
         """Blocks over samples in memory, of the given weights (n_samples,)."""
-        height = tile_height(sum(block.row_cells(own) for block, own in zip(blocks, samples, strict=True)))
-        parts = []
-        for rows in row_slices(weight.size, ARITY * height):
-            own = [block.cut(all_samples, rows) for block, all_samples in zip(blocks, samples, strict=True)]
-            parts.append(Part(own, weight[rows], rows.start, height))
-        return cls._in_memory(blocks, columns, parts)
-
-    @classmethod
-    def _in_memory(cls, blocks: list, columns: list[np.ndarray], parts: Sequence[Part]) -> "Data":
+        height = tile_height(sum(of_block.row_cells for of_block in samples))
+        parts = [
+            Part([of_block.cut(rows) for of_block in samples], sample_weight[rows], rows.start, height)
+            for rows in row_slices(sample_weight.size, ARITY * height)
+        ]
         sums = add_up(totals_of(blocks, part, rows) for part in parts for rows in part.tiles())
-        n_samples = sum(part.sample_weight.size for part in parts)
-        return cls.with_totals(blocks, columns, parts, n_samples, parts[0].height, sums)
+        return cls.with_totals(blocks, columns, parts, sample_weight.size, height, sums)
 
     @classmethod
     def with_totals(
-        cls, blocks: list, columns: list[np.ndarray], parts: Sequence, n_samples: int, height: int, sums: Any
+        cls,
+        blocks: Sequence[Block],
+        columns: list[np.ndarray],
+        parts: Sequence[Any],
+        n_samples: int,
+        height: int,
+        sums: tuple[np.ndarray, list[Sums]],
     ) -> "Data":
         """Blocks over samples in parts, whose ``totals_of`` sum up to ``sums``."""
         total, by_block = sums
-        blocks = [block.over(own, float(total)) for block, own in zip(blocks, by_block, strict=True)]
-        return cls(blocks, columns, parts, n_samples, height, float(total))
+        over = [block.over(totals, float(total)) for block, totals in zip(blocks, by_block, strict=True)]
+        return cls(over, columns, parts, n_samples, height, float(total))
 
     def take(self, rows: np.ndarray, engine: Engine) -> "Data":
         """Some of the samples, in memory."""
-        blocks, rising = self.blocks, np.sort(rows)
-        parts, weights = zip(*engine.each(lambda part: part.take(blocks, rising), self.parts), strict=True)
-        samples = [block.join(own) for block, own in zip(blocks, zip(*parts, strict=True), strict=True)]
-        weight = np.concatenate(weights)
+        rising = np.sort(rows)
+        parts, weights = zip(*engine.each(lambda part: part.take(rising), self.parts), strict=True)
+        samples = [join(of_block) for of_block in zip(*parts, strict=True)]
+        sample_weight = np.concatenate(weights)
         if not np.array_equal(rows, rising):
             order = np.argsort(np.argsort(rows))
-            samples = [block.take(own, order) for block, own in zip(blocks, samples, strict=True)]
-            weight = weight[order]
-        return Data.of(blocks, self.columns, samples, weight)
+            samples = [of_block.take(order) for of_block in samples]
+            sample_weight = sample_weight[order]
+        return Data.of(self.blocks, self.columns, samples, sample_weight)
 
     def shuffled(self, rng: np.random.Generator) -> "Data":
-        """Samples in memory, every column in an order of its own, so that all dependence is lost."""
-        samples = [
-            block.shuffle(own, self.n_samples, rng) for block, own in zip(self.blocks, self._whole(), strict=True)
-        ]
+        """Samples in memory, each column in another order, so that all dependence is lost."""
+        whole = [join(of_block) for of_block in zip(*(part.samples for part in self.parts), strict=True)]
+        samples = [of_block.shuffle(block, rng) for block, of_block in zip(self.blocks, whole, strict=True)]
         return Data.of(self.blocks, self.columns, samples, self.sample_weight)
 
     def to_table(self, blocks: list[np.ndarray]) -> np.ndarray:
@@ -143,17 +148,13 @@ class Data:
             table[..., columns] = array
         return table
 
-    def _whole(self) -> list[Any]:
-        """The samples of all parts, in memory, by block."""
-        by_block: Iterable = zip(*(part.samples for part in self.parts), strict=True)
-        return [block.join(own) for block, own in zip(self.blocks, by_block, strict=True)]
 
-
-def totals_of(blocks: list, part: Part, rows: slice) -> tuple[np.ndarray, list]:
+def totals_of(blocks: Sequence[Block], part: Part, rows: slice) -> tuple[np.ndarray, list[Sums]]:
     """The weight of a tile, and the totals of its columns by block."""
-    weight = part.sample_weight[rows].astype(float)
+    sample_weight = part.sample_weight[rows].astype(float)
     tiles = part.tile(blocks, rows)
-    return weight.sum(), [block.sum_columns(tile, weight) for block, tile in zip(blocks, tiles, strict=True)]
+    totals = [block.sum_columns(tile, sample_weight) for block, tile in zip(blocks, tiles, strict=True)]
+    return sample_weight.sum(), totals
 
 
 def digest_of(part: Part) -> bytes:

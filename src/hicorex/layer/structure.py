@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from hicorex import kernels
+from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Answers, Block, Estimate, Questions, linked
 
 # Odds that a variable without any dependence is given its first factor, or one more, in an iteration.
@@ -131,9 +132,8 @@ class Unique(Tree):
             adds &= factors[d] >= 0
             if not adds.any():
                 break
-            unique = block.conditional_information(
-                first_factors(joint, n_states, len(factors), d + 1), n_states, columns
-            )
+            sums = first_factors(joint, n_states, len(factors), d + 1)
+            unique = joint_marginals(block).conditional_information(sums, n_states, columns)
             joint_freedom = freedom * n_states**d
             critical = _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns]
             adds &= unique > critical / measured_share

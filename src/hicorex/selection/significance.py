@@ -15,6 +15,7 @@ from hicorex.layer.loop import fit_layer
 from hicorex.layer.options import FitOptions
 from hicorex.layer.state import State
 from hicorex.layer.structure import Rule
+from hicorex.selection.independence import independence_test
 
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.01
@@ -51,29 +52,20 @@ def held_out_probabilities(state: State, data: Data, engine: Engine) -> list[np.
 
     By samples that the state was not fitted to.
     """
-    coefficients = block_coefficients(state, data, engine)
+    blocks, prior, coefficients = data.blocks, state.prior, block_coefficients(state, data, engine)
     owners = [
-        block.dependence(parameters, state.prior).argmax(axis=0)
-        for block, parameters in zip(data.blocks, state.parameters, strict=True)
+        block.dependence(parameters, prior).argmax(axis=0)
+        for block, parameters in zip(blocks, state.parameters, strict=True)
     ]
+    tests = [independence_test(*of_block) for of_block in zip(blocks, coefficients, state.alpha, owners, strict=True)]
 
     def tabulate(part: Part, rows: slice) -> list[np.ndarray]:
-        return _tabulate(state, data.blocks, coefficients, owners, part, rows)
+        tiles = part.tile(blocks, rows)
+        scores = add_scores(blocks, tiles, coefficients).reshape(len(prior) - 1, prior.shape[1], -1)
+        scores = scores + np.log(prior[1:] / prior[0])[:, :, None].astype(scores.dtype)
+        sample_weight = part.sample_weight[rows].astype(float)
+        return [test.tabulate(tile, scores, sample_weight) for test, tile in zip(tests, tiles, strict=True)]
 
     # Finer tiles, since many values are made of every cell.
     tables = engine.sum(tabulate, data.parts, finer=8)
-    return [block.independence(table) for block, table in zip(data.blocks, tables, strict=True)]
-
-
-def _tabulate(
-    state: State, blocks: list, coefficients: list, owners: list[np.ndarray], part: Part, rows: slice
-) -> list[np.ndarray]:
-    n_states, n_factors = state.prior.shape
-    tiles = part.tile(blocks, rows)
-    scores = add_scores(blocks, tiles, coefficients).reshape(n_states - 1, n_factors, -1)
-    scores = scores + np.log(state.prior[1:] / state.prior[0])[:, :, None].astype(scores.dtype)
-    weight = part.sample_weight[rows].astype(float)
-    return [
-        block.tabulate_without(tile, scores, weight, w, alpha, owner)
-        for block, tile, w, alpha, owner in zip(blocks, tiles, coefficients, state.alpha, owners, strict=True)
-    ]
+    return [test.probabilities(table) for test, table in zip(tests, tables, strict=True)]

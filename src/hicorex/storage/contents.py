@@ -11,7 +11,8 @@ from hicorex.layer.race import Best, Run
 from hicorex.layer.state import State
 from hicorex.layer.stream import Stream
 from hicorex.marginals import categorical, gaussian
-from hicorex.marginals.base import Joint, Questions
+from hicorex.marginals.base import Questions
+from hicorex.marginals.joint import Joint
 from hicorex.selection.sizing import Sizing, Tried, best_larger
 
 

@@ -13,7 +13,9 @@ from hicorex.input.encoder import Encoder
 from hicorex.input.survey import MOST_CATEGORIES
 from hicorex.layer.stream import Stream
 from hicorex.layer.structure import most_links
-from hicorex.marginals.base import Block, Joint, Questions
+from hicorex.marginals import joint_marginals
+from hicorex.marginals.base import Block, Questions
+from hicorex.marginals.joint import Joint
 from hicorex.names import layer_factor_names, layer_name
 from hicorex.selection.sizing import SizeReason, Sizing, Tried
 from hicorex.storage.layer_checks import check_parameters, check_state, check_sums
@@ -178,7 +180,7 @@ def _check_joints(joints: list, block: Block, links: np.ndarray, n_states: int) 
             array_of(given, "the columns of joints", "i", expected.shape)
             agree(np.array_equal(given, expected), "joints", "links")
         array_of(joint.probability, "the probability of joint states", "f", (n_states**depth, columns.size), 0, 2)
-        width = block.of_pairs(one, np.zeros_like(columns), columns)[0].shape[1]
+        width = joint_marginals(block).of_pairs(one, np.zeros_like(columns), columns)[0].shape[1]
         check_parameters(joint.parameters, one, (n_states**depth, width))
 
 
