@@ -21,7 +21,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
-from hicorex.report.contents import SURPRISING, shown
+from hicorex.report.markup import shown
+from hicorex.report.samples import SURPRISING
 
 HOSTILE_PAGE = [
     *HOSTILE,
@@ -164,7 +165,7 @@ def test_means_are_told_of_continuous_variables(tmp_path):
 
 
 def test_profiles_of_many_samples_are_those_of_the_same_samples(tmp_path, monkeypatch):
-    monkeypatch.setattr("hicorex.report.contents.PROFILE_ROWS", 100)
+    monkeypatch.setattr("hicorex.report.details.PROFILE_ROWS", 100)
     rng = np.random.default_rng(0)
     coin = np.sort(rng.integers(3, size=1000))  # in order, so that the first rows are not like the others
     X = coin[:, None] + rng.normal(scale=0.1, size=(1000, 4))
@@ -290,7 +291,7 @@ def test_tables_with_little_in_them(X, tmp_path):
 
 
 def test_long_names_are_cut_and_many_links_are_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("hicorex.report.contents.MOST_LINKS", 10)
+    monkeypatch.setattr("hicorex.report.map.MOST_LINKS", 10)
     X, _ = make_latent_tree(200, 30, 3, random_state=0)
     model = Corex(3, n_init=1, random_state=0).fit(pd.DataFrame(X, columns=[f"{i} {'long ' * 50}" for i in range(30)]))
     model.report(tmp_path / "report.html")

@@ -1,12 +1,12 @@
-"""One HTML file that shows what a model has found, to explore, to mail and to keep."""
+"""One HTML file that shows what a model has learned, to explore, to mail and to keep."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hicorex.findings.groups import Grouping
 from hicorex.input.column_kinds import ColumnDecision
-from hicorex.report.contents import Samples, named_samples
 from hicorex.report.page import page_of
+from hicorex.report.samples import Samples, named_samples
 from hicorex.report.small import small_report
 from hicorex.storage.files import whole_file
 

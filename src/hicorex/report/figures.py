@@ -39,13 +39,13 @@ def inline_svg(draw: Callable[[Any], Any], title: str, width: float, height: flo
 
     file = StringIO()
     with rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # the browser has its own fonts
+        warnings.filterwarnings("ignore", "Glyph")  # the browser has other fonts
         rcdefaults()  # whatever style the user has set
         rcParams.update(STYLE | {"svg.hashsalt": title})
         figure = Figure(figsize=(width, height), layout="compressed")
         draw(figure.subplots())
-        for own in figure.findobj(Text):
-            own.set_path_effects([])  # with which letters would be outlines
+        for words in figure.findobj(Text):
+            words.set_path_effects([])  # with which letters would be outlines
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", file.getvalue(), flags=re.DOTALL)
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # the next picture would have the same

@@ -6,10 +6,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from hicorex.findings.text import shortened
 from hicorex.printing import json_text, printable
 
 # Elements that hold nothing.
 VOID = ("img", "input")
+# Longer names are cut in the middle.
+NAME_WIDTH = 80
 
 
 class Markup(str):
@@ -19,6 +22,11 @@ class Markup(str):
 def text(value: Any) -> Markup:
     """A value as HTML: markup as it is, anything else as text, escaped and printable."""
     return value if isinstance(value, Markup) else Markup(escape(printable(value)))
+
+
+def shown(name: Any) -> str:
+    """A name that a page can show."""
+    return shortened(printable(str(name)), NAME_WIDTH)
 
 
 def joined(pieces: Iterable[Any], between: str = "") -> Markup:
@@ -50,6 +58,12 @@ def script_data(value: Any) -> Markup:
 def resource(name: str) -> Markup:
     """A file of this folder, which is ours: a script, a style sheet or a template."""
     return Markup((files("hicorex.report") / name).read_text(encoding="utf-8"))
+
+
+def one_script(names: Iterable[str]) -> Markup:
+    """Files of the folder script/ as one: they see each other's names, and the page does not."""
+    parts = "".join(resource(f"script/{name}.js") for name in names)
+    return Markup(f'"use strict";\n(() => {{\n{parts}}})();\n')
 
 
 def filled(template: Markup, **parts: Any) -> Markup:

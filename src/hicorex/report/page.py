@@ -11,9 +11,11 @@ from hicorex.findings.groups import Grouping
 from hicorex.input.column_kinds import ColumnDecision
 from hicorex.plot.canvas import PALETTE
 from hicorex.report import sections
-from hicorex.report.contents import Samples, details_of, map_of, shown
+from hicorex.report.details import details_of
 from hicorex.report.figures import css_colours
-from hicorex.report.markup import Markup, element, filled, joined, resource, script_data
+from hicorex.report.map import map_of
+from hicorex.report.markup import Markup, element, filled, joined, one_script, resource, script_data, shown
+from hicorex.report.samples import Samples
 
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
@@ -27,6 +29,8 @@ SECTIONS = {
     "convergence": "Fit",
     "made": "Reproduction",
 }
+# The files of the script, which moves the map, in their order.
+SCRIPT = ("data", "drawing", "moving", "panel", "controls", "start")
 # The palette of the pictures, brighter, for a dark page.
 DARK_PALETTE = ("#8f5eff", "#f39fb5", "#4b9b5c", "#e3e299", "#92c6f9", "#b4638a", "#7af2ef", "#8fa546", "#d933c4")
 DARK = (
@@ -45,7 +49,7 @@ def page_of(
     """The whole page."""
     told = description(model)
     drawn = map_of(model, groupings)
-    script = resource("page.js")
+    script = one_script(SCRIPT)
     data = {
         "map": drawn.payload,
         "factors": {drawn.factors[row.factor]: _facts(row) for row in told.factors if row.factor in drawn.factors},

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from importlib.metadata import version
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import hicorex
 from hicorex.findings.description import Description, FactorDescription
@@ -19,11 +19,25 @@ from hicorex.plot.bounds import layer_parts
 from hicorex.plot.pointwise import draw_pointwise
 from hicorex.plot.sorted_data import sorted_image
 from hicorex.printing import printable
-from hicorex.report.contents import SURPRISING, USUAL, Map, Samples, shown, surprising_samples
 from hicorex.report.figures import inline_png, inline_svg
-from hicorex.report.markup import Markup, element, joined
+from hicorex.report.map import Map
+from hicorex.report.markup import Markup, element, joined, shown
+from hicorex.report.parts import (
+    factor_button,
+    figure,
+    long_head,
+    note,
+    number_cell,
+    scrolling_table,
+    side_by_side,
+    sortable_heads,
+    terms,
+)
+from hicorex.report.samples import SURPRISING, USUAL, Samples, Surprising, surprising_samples
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from hicorex.base import LayeredEstimator
 
 # Factors that the table lists, variables that lead each of them, and factors that the summary names.
@@ -34,43 +48,15 @@ WORDS = {
     "total correlation": "how much the variables depend on each other, all together; 0 if they are independent",
     "nat": "the unit of it: two copies of a fair coin share 0.69 nats, which is one bit",
     "factor": "something hidden that is in one of a few states in each sample, and that variables follow",
-    "alpha": "the share in which a variable belongs to a factor, from 0 to 1",
+    "alpha": "how far a variable belongs to a factor, from 0 to 1",
     "weight": "of a link: alpha times what the factor knows of the variable, in nats",
     "surprise": "how far a sample is from what is usual, in standard deviations",
 }
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
 
 
-def _number(x: float | None, shown: str | None = None) -> Markup:
-    """A cell of a table that sorts by the whole number."""
-    whole = "-Infinity" if x is None else repr(x)
-    return element("td", short(x) if shown is None else shown, class_="number", data_value=whole)
-
-
-def _sortable(first: str, *numbers: str) -> Markup:
-    """The heads of columns that sort: a name and then numbers."""
-    heads = [element("th", _button(first), scope="col")]
-    heads += [element("th", _button(name), scope="col", class_="number", data_number=True) for name in numbers]
-    return joined(heads)
-
-
-def _button(*inside: Any, **attributes: Any) -> Markup:
-    return element("button", *inside, type="button", **attributes)
-
-
-def _factor(name: str, nodes: dict[str, int]) -> str:
-    """The name of a factor, which opens its panel if the map has it."""
-    return _button(name, class_="link", data_factor=nodes[name]) if name in nodes else name
-
-
-def _table(heads: Markup, rows: Sequence[Markup], tall: bool = False, **attributes: Any) -> Markup:
-    """A table that scrolls by itself where there is little room."""
-    table = element("table", element("thead", element("tr", heads)), element("tbody", *rows), **attributes)
-    return element("div", table, class_="tall scroll" if tall else "scroll")
-
-
 def summary(told: Description, nodes: dict[str, int]) -> Markup:
-    """What was found in words, with the factors that explain most."""
+    """What the model has learned in words, with the factors that explain most."""
     pieces = [element("p", heading(told)), element("p", how_much(told))]
     if told.chance_above:
         pieces.append(element("p", no_further_layer(told)))
@@ -79,13 +65,13 @@ def summary(told: Description, nodes: dict[str, int]) -> Markup:
         items = []
         for row in first[:NAMED]:
             words = f" explains {short(row.explains)} nats ({members_of(row)}): {_leading(row)}"
-            items.append(element("li", _factor(row.factor, nodes), words))
+            items.append(element("li", factor_button(row.factor, nodes), words))
         pieces += [element("p", "The factors that explain most:"), element("ul", *items)]
     loose = told.unassigned
     if loose:
         names = ", ".join(shown(name) for name in loose[:LEADING]) + (", \u2026" if len(loose) > LEADING else "")
         pieces.append(element("p", f"{count(len(loose), 'variable')} without a significant link: {names}"))
-    return joined([*pieces, element("details", element("summary", "What the words mean"), _pairs(WORDS))])
+    return joined([*pieces, element("details", element("summary", "What the words mean"), terms(WORDS))])
 
 
 def _leading(row: FactorDescription) -> str:
@@ -113,15 +99,15 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
     """The table of factors."""
     rows = []
     for row in told.factors[:MOST_ROWS]:
-        cells = [element("td", _factor(row.factor, nodes))]
+        cells = [element("td", factor_button(row.factor, nodes))]
         cells += [element("td", number, class_="number") for number in (row.layer, row.states)]
-        cells += [_number(number) for number in (row.explains, row.contribution, row.contribution_stderr)]
+        cells += [number_cell(number) for number in (row.explains, row.contribution, row.contribution_stderr)]
         cells += [element("td", row.n_variables, class_="number"), element("td", _leading(row))]
         rows.append(element("tr", *cells))
-    head = _sortable("factor", "layer", "states", "explains", "lost without it", "std. error", "variables")
+    head = sortable_heads("factor", "layer", "states", "explains", "lost without it", "std. error", "variables")
     n = len(told.factors)
     more = f" The {MOST_ROWS:,} first of {n:,} factors are listed." if n > MOST_ROWS else ""
-    note = (
+    words = (
         "In nats: what a factor explains, and what the lower bound would lose without it, which is less where others "
         f"could stand in for it, with its standard error.{more}"
     )
@@ -129,9 +115,9 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
     status = element("span", count(len(rows), "factor"), id="factors-shown", role="status")
     return joined(
         [
-            _note(note),
+            note(words),
             element("p", element("label", "Filter ", field), " ", status, class_="filter"),
-            _table(joined([head, _long("led by")]), rows, tall=True, id="factors", class_="sortable"),
+            scrolling_table(joined([head, long_head("led by")]), rows, tall=True, id="factors", class_="sortable"),
         ]
     )
 
@@ -143,9 +129,9 @@ def explained(model: "LayeredEstimator", told: Description) -> Markup:
     heads = ("layer", "factors", "lower bound up to here", "adds")
     rows = []
     for row, added in zip_longest(bounds.layers, layer_parts(bounds)):
-        adds = element("td", "does not count", class_="number") if added is None else _number(added)
+        adds = element("td", "does not count", class_="number") if added is None else number_cell(added)
         size = element("td", row.n_factors, class_="number")
-        rows.append(element("tr", element("td", shown(row.name)), size, _number(row.lower), adds))
+        rows.append(element("tr", element("td", shown(row.name)), size, number_cell(row.lower), adds))
     entropy = ""
     if bounds.entropy_lower is not None:
         lower, upper = short(bounds.entropy_lower), short(bounds.entropy_upper)
@@ -156,58 +142,56 @@ def explained(model: "LayeredEstimator", told: Description) -> Markup:
         "error. A layer counts as long as it raises the bound. An upper bound, where there is one, tells how much can "
         "be left at most."
     )
-    return joined([element("p", words), _figure(picture), entropy, _table(head, rows)])
+    return joined([element("p", words), figure(picture), entropy, scrolling_table(head, rows)])
 
 
-def samples(model: "LayeredEstimator", told: Description, samples: Samples | None, nodes: dict[str, int]) -> Markup:
+def samples(model: "LayeredEstimator", told: Description, given: Samples | None, nodes: dict[str, int]) -> Markup:
     """Point-wise total correlation, the surprising samples and why, and the sorted table as a picture."""
-    if samples is None:
-        return _note("The report was made without samples: give them to see which are surprising.")
-    total = samples.log_z.sum(axis=1)
+    if given is None:
+        return note("The report was made without samples: give them to see which are surprising.")
+    total = given.log_z.sum(axis=1)
     surprise = model._surprise_of_samples(total)
     picture = inline_svg(
-        lambda ax: draw_pointwise(total, surprise, index=samples.rows, ax=ax),
-        "Point-wise total correlation",
-        9,
-        3.2,
+        lambda ax: draw_pointwise(total, surprise, index=given.rows, ax=ax), "Point-wise total correlation", 9, 3.2
     )
-    rows = []
-    for own in surprising_samples(model, samples, total, surprise):
-        reasons = [joined([_factor(why.factor, nodes), f" ({why.deviation:+.1f})"]) for why in own.reasons]
-        numbers = _number(own.total_correlation), _number(own.surprise, f"{own.surprise:+.1f}")
-        rows.append(element("tr", element("td", own.name), *numbers, element("td", joined(reasons, ", "))))
-    head = _sortable(shown(samples.title), "total correlation", "surprise")
-    spread = f", evenly spread over {samples.n_all:,}" if samples.n_all > len(total) else ""
-    before, after = sorted_image(model, samples.X, samples.states, MOST_CELLS)
+    spread = f", evenly spread over {given.n_all:,}" if given.n_all > len(total) else ""
+    before, after = sorted_image(model, given.X, given.states, MOST_CELLS)
     words = (
         f"{count(len(total), 'sample')}{spread}; the model was fitted to {count(told.n_samples, 'sample')}. "
         "How much of each sample the factors explain is its point-wise total correlation. Far below what is usual, a "
         "sample breaks the dependence that the model has learned; far above, it follows it unusually strongly."
     )
-    usual = element("p", f"None is {USUAL} standard deviations from what is usual.")
     return joined(
         [
             element("p", words),
-            _figure(picture),
+            figure(picture),
             element("h3", "The most surprising samples"),
-            _surprising(head, rows) if rows else usual,
+            _surprising(surprising_samples(model, given, total, surprise), shown(given.title), nodes),
             element("h3", "The table, sorted"),
-            _note("Rows are samples, columns variables; from low (blue) to high (red), grey where values are missing."),
-            _pair(
-                _figure(inline_png(before, "The table as it came"), "As it came"),
-                _figure(inline_png(after, "The table sorted by factors"), "Rows sorted by states, columns by factor"),
+            note("Rows are samples, columns variables; from low (blue) to high (red), grey where values are missing."),
+            side_by_side(
+                figure(inline_png(before, "The table as it came"), "As it came"),
+                figure(inline_png(after, "The table sorted by factors"), "Rows sorted by states, columns by factor"),
             ),
         ]
     )
 
 
-def _surprising(head: Markup, rows: list[Markup]) -> Markup:
-    note = (
+def _surprising(found: list[Surprising], title: str, nodes: dict[str, int]) -> Markup:
+    """The table of surprising samples; ``title`` says what their names are."""
+    if not found:
+        return element("p", f"None is {USUAL} standard deviations from what is usual.")
+    rows = []
+    for sample in found:
+        reasons = [joined([factor_button(why.factor, nodes), f" ({why.deviation:+.1f})"]) for why in sample.reasons]
+        numbers = number_cell(sample.total_correlation), number_cell(sample.surprise, f"{sample.surprise:+.1f}")
+        rows.append(element("tr", element("td", sample.name), *numbers, element("td", joined(reasons, ", "))))
+    words = (
         f"Those {USUAL} standard deviations or more from the mean of the fit, at most {SURPRISING}; in parentheses, "
         "the surprise of each factor which says so most."
     )
-    heads = joined([head, _long("factors that say so")])
-    return joined([_note(note), _table(heads, rows, tall=True, id="surprising", class_="sortable")])
+    heads = joined([sortable_heads(title, "total correlation", "surprise"), long_head("factors that say so")])
+    return joined([note(words), scrolling_table(heads, rows, tall=True, id="surprising", class_="sortable")])
 
 
 def convergence(model: "LayeredEstimator") -> Markup:
@@ -216,11 +200,11 @@ def convergence(model: "LayeredEstimator") -> Markup:
     for k in range(1, len(model._stack) + 1):
         title = f"Objective of layer {k} by iteration"
         picture = inline_svg(partial(_draw_layer, model, k), title, 4.5, 2.8)
-        pieces.append(_figure(picture, f"Layer {k}"))
-    return _pair(*pieces)
+        pieces.append(figure(picture, f"Layer {k}"))
+    return side_by_side(*pieces)
 
 
-def _draw_layer(model: "LayeredEstimator", layer: int, ax: Any) -> None:
+def _draw_layer(model: "LayeredEstimator", layer: int, ax: "Axes") -> None:
     draw_convergence(model, layer=layer, ax=ax)
 
 
@@ -240,9 +224,9 @@ def made(model: "LayeredEstimator", told: Description, decisions: Sequence[Colum
         [
             element("p", words.strip()),
             element("h3", f"Parameters of {type(model).__name__}"),
-            _pairs({name: shown(value) for name, value in parameters.items()}),
+            terms({name: shown(value) for name, value in parameters.items()}),
             element("h3", "Versions"),
-            _pairs(versions),
+            terms(versions),
             _columns(decisions),
         ]
     )
@@ -252,40 +236,18 @@ def _columns(decisions: Sequence[ColumnDecision]) -> str:
     """What was made of each column, those that are not used first."""
     if not decisions:
         return ""
-    order = sorted(decisions, key=lambda own: own.kind in KINDS)
+    order = sorted(decisions, key=lambda decision: decision.kind in KINDS)
     rows = [
         element(
             "tr",
-            element("td", shown(own.name)),
-            element("td", own.kind),
-            element("td", f"{own.missing:.1%}", class_="number"),
-            element("td", shortened(printable(reason_in_words(own)), 200)),
+            element("td", shown(decision.name)),
+            element("td", decision.kind),
+            element("td", f"{decision.missing:.1%}", class_="number"),
+            element("td", shortened(printable(reason_in_words(decision)), 200)),
         )
-        for own in order[:MOST_COLUMNS]
+        for decision in order[:MOST_COLUMNS]
     ]
     rest = len(order) - MOST_COLUMNS
-    more = _note(f"and {count(rest, 'more column')}") if rest > 0 else ""
+    more = note(f"and {count(rest, 'more column')}") if rest > 0 else ""
     heads = joined(element("th", name, scope="col") for name in ("column", "read as", "missing", "why"))
-    return joined([element("h3", "Columns of the file"), _table(heads, rows, tall=True, id="columns"), more])
-
-
-def _pairs(entries: dict[str, Any]) -> Markup:
-    """Terms, and what there is to say of each."""
-    return element("dl", *(joined([element("dt", name), element("dd", value)]) for name, value in entries.items()))
-
-
-def _note(text: str) -> Markup:
-    return element("p", text, class_="note")
-
-
-def _long(head: str) -> Markup:
-    """The head of a column of many words."""
-    return element("th", head, scope="col", class_="long")
-
-
-def _pair(*figures: Markup) -> Markup:
-    return element("div", *figures, class_="pair")
-
-
-def _figure(picture: Markup, caption: str = "") -> Markup:
-    return element("figure", picture, element("figcaption", caption) if caption else "")
+    return joined([element("h3", "Columns of the file"), scrolling_table(heads, rows, tall=True, id="columns"), more])

@@ -7,9 +7,8 @@ from hicorex.findings.graph import graph_of
 from hicorex.findings.words import FEW, count, heading, how_much, short
 from hicorex.plot import graph as draw_graph
 from hicorex.plot.canvas import PALETTE
-from hicorex.report.contents import shown
 from hicorex.report.figures import css_colours, inline_svg
-from hicorex.report.markup import Markup, element
+from hicorex.report.markup import Markup, element, shown
 
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
