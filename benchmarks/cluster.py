@@ -61,7 +61,7 @@ def on_workers(rows_from, whole):
         if isinstance(whole, np.ndarray):
             shapes = [whole[first : first + CHUNK].shape for first in firsts]
             parts = zip(rows, shapes, strict=True)
-            X = dask.array.concatenate([dask.array.from_delayed(own, shape, whole.dtype) for own, shape in parts])
+            X = dask.array.concatenate([dask.array.from_delayed(chunk, shape, whole.dtype) for chunk, shape in parts])
         else:
             X = dask.dataframe.from_delayed(rows, meta=whole.iloc[:0], verify_meta=False)
         X = client.persist(X)

@@ -78,18 +78,18 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
             )
             for name, fit in METHODS.items()
         }
-        means = {name: own.mean(axis=1) for name, own in scores.items()}
-        for k, (name, own) in enumerate(scores.items()):
+        means = {name: values.mean(axis=1) for name, values in scores.items()}
+        for k, (name, values) in enumerate(scores.items()):
             style = {"color": PALETTE[k], "marker": "osv^DX"[k], "linewidth": 2.5 if k == 0 else 1.2}
             ax.plot(sizes, means[name], label=name, zorder=3 - (k > 0), **style)
-            ax.fill_between(sizes, own.min(axis=1), own.max(axis=1), color=PALETTE[k], alpha=0.12, linewidth=0)
+            ax.fill_between(sizes, values.min(axis=1), values.max(axis=1), color=PALETTE[k], alpha=0.12, linewidth=0)
         ax.set(xscale="log", xlabel="variables", title=f"{kind.title()} copies, {N_SAMPLES} samples, {N_GROUPS} groups")
         ax.set_xticks(sizes, sizes, minor=False)
         ax.minorticks_off()
         lost = [
             f"{name} at n = {n} ({theirs:.2f} against {ours:.2f})"
-            for name, own in means.items()
-            for n, theirs, ours in zip(sizes, own, means["hicorex"], strict=True)
+            for name, mean in means.items()
+            for n, theirs, ours in zip(sizes, mean, means["hicorex"], strict=True)
             if theirs > ours + 0.01
         ]
         claims.append(
@@ -98,7 +98,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
                 "claim": f"On high-dimensional, highly correlated {kind} data no other method groups variables better.",
                 "paper": "CorEx ahead of ICA, NMF, RBMs, k-means, spectral clustering",
                 "measured": f"mean adjusted Rand index at n = {', '.join(map(str, sizes))}: "
-                + "; ".join(f"{name} {', '.join(f'{v:.2f}' for v in own)}" for name, own in means.items())
+                + "; ".join(f"{name} {', '.join(f'{v:.2f}' for v in mean)}" for name, mean in means.items())
                 + f". More than 0.01 ahead of hicorex: {', '.join(lost) or 'none'}",
                 "reproduced": not lost,
             }

@@ -49,60 +49,57 @@ def draw(corex: dict[str, Corex], out: Path) -> None:
     plt.close(figure)
 
 
+def structure_claim(rule: str, alphas: list[np.ndarray]) -> dict:
+    """Is alpha that of the groups in every table?"""
+    right = [bool((alpha[OWNERS] > LEAST).all() and (alpha[~OWNERS] < MOST).all()) for alpha in alphas]
+    mean = np.mean(alphas, axis=0)
+    return {
+        "id": f"example2:structure-{rule}",
+        "claim": "Each of the first three groups belongs to the factor of its coin alone, the last one to the "
+        f'factors of both its coins and not to the third; rule "{rule}" (criterion: in every table mean alpha '
+        f"above {LEAST} for a group's own factors and below {MOST} for others).",
+        "paper": "the overlapping structure is correctly learned",
+        "measured": f"right in {sum(right)} of {len(right)} tables; mean alpha of the last group "
+        f"{', '.join(f'{value:.2f}' for value in mean[3])}; largest that should be none "
+        f"{np.max([alpha[~OWNERS].max() for alpha in alphas]):.4f}, smallest that should be some "
+        f"{np.min([alpha[OWNERS].min() for alpha in alphas]):.2f}",
+        "reproduced": all(right),
+    }
+
+
 def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     """Fit tables of several seeds by both rules, draw the first, and return the claims."""
-    seeds = range(1 if quick else 10)
     fits: dict[str, list[Corex]] = {rule: [] for rule in RULES}
-    alpha: dict[str, list[np.ndarray]] = {rule: [] for rule in RULES}
-    for seed in seeds:
+    alphas: dict[str, list[np.ndarray]] = {rule: [] for rule in RULES}
+    for seed in range(1 if quick else 10):
         X, truth = make_overlapping_clusters(random_state=seed)
         for rule in RULES:
             corex = Corex(3, structure=rule, n_init=2 if quick else 10, random_state=seed).fit(X)
             fits[rule].append(corex)
-            alpha[rule].append(alpha_by_group(corex, X, truth))
+            alphas[rule].append(alpha_by_group(corex, X, truth))
     draw({rule: fits[rule][0] for rule in RULES}, out)
-    claims = []
-    for rule in RULES:
-        right = [bool((own[OWNERS] > LEAST).all() and (own[~OWNERS] < MOST).all()) for own in alpha[rule]]
-        mean = np.mean(alpha[rule], axis=0)
-        claims.append(
-            {
-                "id": f"example2:structure-{rule}",
-                "claim": "Each of the first three groups belongs to the factor of its coin alone, the last one to the "
-                f'factors of both its coins and not to the third; rule "{rule}" (criterion: in every table mean alpha '
-                f"above {LEAST} for a group's own factors and below {MOST} for others).",
-                "paper": "the overlapping structure is correctly learned",
-                "measured": f"right in {sum(right)} of {len(right)} tables; mean alpha of the last group "
-                f"{', '.join(f'{share:.2f}' for share in mean[3])}; largest that should be none "
-                f"{np.max([own[~OWNERS].max() for own in alpha[rule]]):.4f}, smallest that should be some "
-                f"{np.min([own[OWNERS].min() for own in alpha[rule]]):.2f}",
-                "reproduced": all(right),
-            }
-        )
     kept = {rule: [settled(corex.history_) for corex in fits[rule]] for rule in RULES}
-    claims.append(
+    ends = {
+        rule: np.array([[history.max() / corex.tc_ for history in corex.histories_] for corex in fits[rule]])
+        for rule in RULES
+    }
+    near = {rule: (values >= 0.99).mean() for rule, values in ends.items()}
+    return [
+        *(structure_claim(rule, alphas[rule]) for rule in RULES),
         {
             "id": "example2:convergence",
             "claim": "The objective settles within few iterations (criterion: at 99% of its final value by iteration "
             "5 in every table, by both rules).",
             "paper": "quickly converge; fast convergence",
-            "measured": "; ".join(f"{rule}: iteration {min(own)} to {max(own)}" for rule, own in kept.items()),
-            "reproduced": max(max(own) for own in kept.values()) <= 5,
-        }
-    )
-    ends = {
-        rule: np.array([[history.max() / corex.tc_ for history in corex.histories_] for corex in fits[rule]])
-        for rule in RULES
-    }
-    near = {rule: (own >= 0.99).mean() for rule, own in ends.items()}
-    claims.append(
+            "measured": "; ".join(f"{rule}: iteration {min(at)} to {max(at)}" for rule, at in kept.items()),
+            "reproduced": max(max(at) for at in kept.values()) <= 5,
+        },
         {
             "id": "example2:starts",
             "claim": "Starts agree: most end within 1% of the best of ten (criterion: more than half, by both rules; "
             "those given up count by their best iteration).",
             "paper": "similar convergence from ten random starts",
-            "measured": "; ".join(f"{rule}: {share:.0%} of {ends[rule].size} starts" for rule, share in near.items()),
+            "measured": "; ".join(f"{rule}: {value:.0%} of {ends[rule].size} starts" for rule, value in near.items()),
             "reproduced": bool(min(near.values()) > 0.5),
-        }
-    )
-    return claims
+        },
+    ]

@@ -28,10 +28,10 @@ def log_rank(groups: np.ndarray, days: np.ndarray, died: np.ndarray) -> float:
     at_risk = np.array([member[days >= time].sum(axis=0) for time in times])
     deaths = np.array([member[(days == time) & died].sum(axis=0) for time in times])
     n, d = at_risk.sum(axis=1), deaths.sum(axis=1)
-    share = at_risk / n[:, None]
-    excess = (deaths - d[:, None] * share).sum(axis=0)
+    risk_share = at_risk / n[:, None]
+    excess = (deaths - d[:, None] * risk_share).sum(axis=0)
     spread = d * (n - d) / np.maximum(n - 1, 1)
-    covariance = np.diag(spread @ share) - (share * spread[:, None]).T @ share
+    covariance = np.diag(spread @ risk_share) - (risk_share * spread[:, None]).T @ risk_share
     freedom = member.shape[1] - 1
     return float(chi2.sf(excess @ np.linalg.pinv(covariance, hermitian=True) @ excess, freedom)) if freedom else 1.0
 
@@ -48,8 +48,8 @@ def draw(path: Path, patients: pd.DataFrame, nmi: pd.Series, survival: pd.Series
     """All factors by both, the best one for the subtypes, and the best one for survival."""
     fig, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
     for layer, colour in zip(("layer1", "layer2", "layer3"), PALETTE, strict=False):
-        own = nmi.index.str.startswith(layer)
-        left.scatter(nmi[own], -np.log10(survival[own]), color=colour, label=layer.replace("layer", "layer "))
+        of_layer = nmi.index.str.startswith(layer)
+        left.scatter(nmi[of_layer], -np.log10(survival[of_layer]), color=colour, label=layer.replace("layer", "layer "))
     left.axhline(-np.log10(0.05), color="grey", lw=1, ls="--")
     left.set(xlabel="normalised mutual information with the subtypes", ylabel="-log10 p of survival, corrected")
     left.set_title("Every factor; the dashed line is p = 0.05", fontsize=10)
@@ -65,9 +65,9 @@ def draw(path: Path, patients: pd.DataFrame, nmi: pd.Series, survival: pd.Series
     middle.set_title("The factor closest to the subtypes", fontsize=10)
     middle.legend()
     best = survival.idxmin()
-    for (state, own), colour in zip(patients.groupby(states[best].to_numpy()), PALETTE, strict=False):
-        curve = ecdf(CensoredData.right_censored(own["OS"] / 365.25, own["status"] == 0)).sf
-        curve.plot(right, color=colour, label=f"state {state}, {len(own)} patients")
+    for (state, in_state), colour in zip(patients.groupby(states[best].to_numpy()), PALETTE, strict=False):
+        curve = ecdf(CensoredData.right_censored(in_state["OS"] / 365.25, in_state["status"] == 0)).sf
+        curve.plot(right, color=colour, label=f"state {state}, {len(in_state)} patients")
     right.set(xlabel="years", ylabel="share of patients alive", xlim=0, ylim=(0, 1.02))
     right.set_title(f"Survival by {best}, corrected p = {survival[best]:.2g}", fontsize=10)
     right.legend()
@@ -93,7 +93,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     # The best of all factors for shuffled subtypes: a probability that is corrected already.
     shuffled = [agreement(rng.permutation(subtype), states.to_numpy()).max() for _ in range(199 if quick else 999)]
     p_subtype = (1 + np.sum(np.array(shuffled) >= nmi.max())) / (1 + len(shuffled))
-    lowest = [own.min() for _, _, own in fits]
+    lowest = [corrected.min() for _, _, corrected in fits]
     significant = sum(p < 0.05 for p in lowest)
     draw(out / "gene_expression.png", patients, nmi, survival, states)
 

@@ -33,7 +33,7 @@ def topic_table(model: HierarchicalCorex, words: pd.DataFrame, classes: pd.Serie
         on = states == words[top].sum(axis=1).groupby(states).mean().idxmax()
         shares = classes[on].value_counts(normalize=True)
         rows.append((", ".join(top), int(on.sum()), shares.index[0], shares.iloc[0]))
-    return pd.DataFrame(rows, columns=["words", "posts", "class", "share"])
+    return pd.DataFrame(rows, columns=["words", "posts", "class", "class_share"])
 
 
 def compare(words: pd.DataFrame, classes: pd.Series, sizes: list[int], n_seeds: int) -> pd.DataFrame:
@@ -51,9 +51,9 @@ def compare(words: pd.DataFrame, classes: pd.Series, sizes: list[int], n_seeds: 
 def draw_comparison(table: pd.DataFrame, path: Path) -> None:
     """Every seed as a point, against the number of groups."""
     fig, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-    for (method, own), colour, marker in zip(table.groupby("method"), PALETTE[1::-1], "so", strict=True):
-        ax.plot(own["groups"], own["nmi"], marker, color=colour, label=method, alpha=0.7)
-        ax.plot(own.groupby("groups")["nmi"].median(), color=colour, lw=1)
+    for (method, rows), colour, marker in zip(table.groupby("method"), PALETTE[1::-1], "so", strict=True):
+        ax.plot(rows["groups"], rows["nmi"], marker, color=colour, label=method, alpha=0.7)
+        ax.plot(rows.groupby("groups")["nmi"].median(), color=colour, lw=1)
     ax.set(xlabel="number of groups of posts", ylabel="normalised mutual information\nwith the four classes", ylim=0)
     ax.set_xticks(sorted(set(table["groups"])))
     ax.set_title("Posts grouped by one factor and by k-means; points are seeds, lines medians", fontsize=10)
@@ -70,8 +70,8 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     classes = words.pop("_group")
     model = HierarchicalCorex((10, 1), n_init=1 if quick else 5, random_state=0).fit(words)
     topics = topic_table(model, words, classes)
-    pure = int((topics["share"] > 0.5).sum())
-    listed = "; ".join(f"{row.words} ({row.share:.0%} {row[3]} of {row.posts})" for row in topics.itertuples())
+    pure = int((topics["class_share"] > 0.5).sum())
+    listed = "; ".join(f"{row.words} ({row.class_share:.0%} {row[3]} of {row.posts})" for row in topics.itertuples())
 
     ax = plot.graph(model, threshold=0.001)
     ax.set_title("A hundred words, ten topics and one factor on top")

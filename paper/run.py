@@ -90,7 +90,7 @@ def run_all(
             continue
         for claim in found:
             assert tuple(claim) == KEYS, f"{name}: {tuple(claim)}"
-            claim["reproduced"] = bool(claim["reproduced"])  # numpy's own is not for JSON
+            claim["reproduced"] = bool(claim["reproduced"])  # a bool of NumPy is not for JSON
             print(f"{name}: {'yes' if claim['reproduced'] else 'NO '}  {claim['id']}: {claim['measured']}", flush=True)
         claims += found
         print(f"{name}: {time.perf_counter() - begun:.0f} s", flush=True)
@@ -128,9 +128,9 @@ def page_of(claims: list[dict[str, Any]], skipped: dict[str, str]) -> str:
         if name in skipped:
             lines += [f"Skipped in this run: {skipped[name]}.", ""]
             continue
-        own = [claim for claim in claims if claim["id"].split(":")[0] == name]
+        told = [claim for claim in claims if claim["id"].split(":")[0] == name]
         lines += ["| claim | in the paper | measured | holds |", "|---|---|---|---|"]
-        for claim in own:
+        for claim in told:
             cells = (claim["claim"], claim["paper"], claim["measured"], "yes" if claim["reproduced"] else "**no**")
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines += [""]

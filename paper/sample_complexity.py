@@ -36,9 +36,15 @@ def draw(sizes: tuple[int, ...], errors: np.ndarray, out: Path) -> None:
     for at, (ax, n_samples) in enumerate(zip(axes, SAMPLES, strict=True)):
         ax.axhline(0, color=GREY, linewidth=1)
         for where, (name, colour, marker) in enumerate(zip(WHERE.values(), PALETTE, "os", strict=False)):
-            own = 100 * errors[:, :, at, where]
+            percent = 100 * errors[:, :, at, where]
             ax.errorbar(
-                sizes, own.mean(axis=1), own.std(axis=1, ddof=1), color=colour, marker=marker, capsize=4, label=name
+                sizes,
+                percent.mean(axis=1),
+                percent.std(axis=1, ddof=1),
+                color=colour,
+                marker=marker,
+                capsize=4,
+                label=name,
             )
         ax.set(xscale="log", xlabel="number of variables", title=f"{n_samples} samples")
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])

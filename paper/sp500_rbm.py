@@ -25,9 +25,9 @@ LAYERS, N_LINKS = (20, 3, 1), 400
 
 def agreement(clusters: np.ndarray, sectors: np.ndarray) -> tuple[float, float]:
     """Purity and normalised mutual information with the sectors, of the companies that are in a cluster."""
-    own = (clusters >= 0) & (sectors != None)  # noqa: E711 - by element
-    counts = pd.crosstab(clusters[own], sectors[own]).to_numpy()
-    return counts.max(axis=1).sum() / counts.sum(), normalized_mutual_info_score(sectors[own], clusters[own])
+    known = (clusters >= 0) & (sectors != None)  # noqa: E711 - by element
+    counts = pd.crosstab(clusters[known], sectors[known]).to_numpy()
+    return counts.max(axis=1).sum() / counts.sum(), normalized_mutual_info_score(sectors[known], clusters[known])
 
 
 def graph_of(names: list[str], weights: list[np.ndarray]) -> Graph:
@@ -36,9 +36,9 @@ def graph_of(names: list[str], weights: list[np.ndarray]) -> Graph:
     nodes = [
         [
             Node(f"{k}.{i}", name, k, 1.0 if k == 0 else float(np.abs(weights[k - 1][:, i]).sum()))
-            for i, name in enumerate(own)
+            for i, name in enumerate(level)
         ]
-        for k, own in enumerate(levels)
+        for k, level in enumerate(levels)
     ]
     edges = [
         Edge(below.id, above.id, 1.0, float(abs(w[i, j])), float(abs(w[i, j])))
@@ -46,7 +46,7 @@ def graph_of(names: list[str], weights: list[np.ndarray]) -> Graph:
         for j, above in enumerate(upper)
         for i, below in enumerate(lower)
     ]
-    return Graph(tuple(node for own in nodes for node in own), tuple(edges))
+    return Graph(tuple(node for level in nodes for node in level), tuple(edges))
 
 
 def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ NAMED = ("TGT", "COP", "MRO")
 
 
 def purity(clusters: np.ndarray, sectors: np.ndarray) -> float:
-    """The share of companies that are of the most frequent sector of their cluster."""
+    """The fraction of companies that are of the most frequent sector of their cluster."""
     linked = clusters >= 0
     return sum(pd.Series(sectors[clusters == j]).value_counts().iloc[0] for j in set(clusters[linked])) / linked.sum()
 
@@ -31,61 +31,53 @@ def overlaps(weights: np.ndarray) -> np.ndarray:
     return np.sort(weights, axis=1)[:, -2]
 
 
-def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
-    """Fit by the rule of the paper and by ours; draw the graphs and the convergence."""
-    returns = load_quantquote(source)
-    if returns.sectors is None:
-        raise HicorexError(
-            "the sectors are not known; put sectors.csv, a ticker and a sector a line, beside the returns"
-        )
-    names, sectors = np.array(returns.feature_names), np.array(returns.sectors, dtype=object)
-    X = pd.DataFrame(returns.data, index=returns.months, columns=names)
-    groups = pd.Series(returns.sectors, index=names, name="sector")
-    settings = {"n_states": 3, "marginals": "rank", "n_init": 1 if quick else 10, "random_state": 0}
-    models = {rule: HierarchicalCorex((20, 3, 1), structure=rule, **settings).fit(X) for rule in ("unique", "overlap")}
-
-    rng = np.random.default_rng(0)
-    known = sectors != None  # noqa: E711 - by element
-    found = {}
-    for rule, model in models.items():
-        clusters = np.where(known, model.layers_[0].clusters_, -1)
-        chance = [purity(clusters, rng.permutation(sectors)) for _ in range(200)]
-        linked = clusters >= 0
-        found[rule] = {
-            "purity": purity(clusters, sectors),
-            "chance": max(chance),
-            "nmi": normalized_mutual_info_score(sectors[linked], clusters[linked]),
-        }
-    model = models["unique"]
-    first = model.layers_[0]
-    all_weights = {rule: m.layers_[0].alpha_ * m.layers_[0].mutual_information_ for rule, m in models.items()}
-    several = {
-        rule: (np.mean((own >= THRESHOLD).sum(axis=1) > 1), np.mean((own > 0).sum(axis=1) > 1))
-        for rule, own in all_weights.items()
+def agreement(clusters: np.ndarray, sectors: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
+    """Purity, the largest purity of shuffled sectors, and normalised mutual information."""
+    clusters = np.where(sectors != None, clusters, -1)  # noqa: E711 - by element
+    chance = [purity(clusters, rng.permutation(sectors)) for _ in range(200)]
+    linked = clusters >= 0
+    return {
+        "purity": purity(clusters, sectors),
+        "chance": max(chance),
+        "nmi": normalized_mutual_info_score(sectors[linked], clusters[linked]),
     }
-    order = {rule: names[np.argsort(-overlaps(own))] for rule, own in all_weights.items()}
-    places: dict[str, list[int]] = {name: [] for name in NAMED if name in names}
-    for seed in range(1 if quick else 3):  # which companies overlap most may depend on the start
-        layer = Corex(20, structure="overlap", **settings | {"n_init": 1 if quick else 3, "random_state": seed}).fit(X)
-        ranked = names[np.argsort(-overlaps(layer.alpha_ * layer.mutual_information_))]
-        for name, own in places.items():
-            own.append(int(np.flatnonzero(ranked == name)[0]) + 1)
-    factors, n_named = [], 0
-    for j in range(first.n_factors_):
-        own = np.flatnonzero((first.clusters_ == j) & known)
-        if own.size > 9:
-            counts = pd.Series(sectors[own]).value_counts()
-            leading = ", ".join(names[own[np.argsort(-all_weights["unique"][own, j])][:3]])
-            n_named += counts.iloc[0] > 0.75 * own.size
-            factors.append(f"{counts.index[0]} {counts.iloc[0]} of {own.size} ({leading})")
-    starts = [history[-1] for history in first.histories_]
 
+
+def places_of(names: np.ndarray, X: pd.DataFrame, settings: dict[str, Any], seeds: range) -> dict[str, list[int]]:
+    """The place, from 1, of some companies among those that overlap most, from several starts."""
+    places: dict[str, list[int]] = {name: [] for name in NAMED if name in names}
+    for seed in seeds:
+        layer = Corex(20, structure="overlap", **settings | {"random_state": seed}).fit(X)
+        ranked = names[np.argsort(-overlaps(layer.alpha_ * layer.mutual_information_))]
+        for name, found in places.items():
+            found.append(int(np.flatnonzero(ranked == name)[0]) + 1)
+    return places
+
+
+def large_groups(layer: Corex, names: np.ndarray, sectors: np.ndarray, weights: np.ndarray) -> tuple[list[str], int]:
+    """The groups of ten companies and more in words, and how many are of one sector by three quarters."""
+    texts, n_named = [], 0
+    for j in range(layer.n_factors_):
+        members = np.flatnonzero((layer.clusters_ == j) & (sectors != None))  # noqa: E711 - by element
+        if members.size > 9:
+            counts = pd.Series(sectors[members]).value_counts()
+            leading = ", ".join(names[members[np.argsort(-weights[members, j])][:3]])
+            n_named += counts.iloc[0] > 0.75 * members.size
+            texts.append(f"{counts.index[0]} {counts.iloc[0]} of {members.size} ({leading})")
+    return texts, n_named
+
+
+def draw(model: HierarchicalCorex, groups: pd.Series, out: Path) -> None:
+    """The graph above two thresholds, and the convergence."""
     for suffix, threshold in (("", THRESHOLD), ("_large", LOWER)):
         ax = plot.graph(model, groups=groups, threshold=threshold)
         ax.get_figure().savefig(out / f"sp500_structure{suffix}.png", dpi=110)
     plot.convergence(model).get_figure().savefig(out / "sp500_structure_convergence.png", dpi=110)
     plt.close("all")
 
+
+def sector_claims(found: dict[str, dict[str, float]], factors: list[str], n_named: int) -> list[dict[str, Any]]:
+    """Do groups agree with sectors?"""
     best = found["unique"]
     return [
         {
@@ -93,9 +85,9 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
             "claim": "The groups that are found are sectors of the economy",
             "paper": "significant sector-wide relationships",
             "measured": "; ".join(
-                f"{rule}: {own['purity']:.0%} of the companies are of the main sector of their group (at most "
-                f"{own['chance']:.0%} in 200 shuffles), NMI {own['nmi']:.2f}"
-                for rule, own in found.items()
+                f"{rule}: {measured['purity']:.0%} of the companies are of the main sector of their group (at most "
+                f"{measured['chance']:.0%} in 200 shuffles), NMI {measured['nmi']:.2f}"
+                for rule, measured in found.items()
             ),
             "reproduced": bool(best["purity"] > 2 * best["chance"]),
         },
@@ -106,6 +98,19 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
             "measured": "; ".join(factors),
             "reproduced": n_named >= 5,
         },
+    ]
+
+
+def overlap_claims(
+    weights: dict[str, np.ndarray], names: np.ndarray, places: dict[str, list[int]]
+) -> list[dict[str, Any]]:
+    """Which companies belong to several groups?"""
+    several = {
+        rule: (np.mean((links >= THRESHOLD).sum(axis=1) > 1), np.mean((links > 0).sum(axis=1) > 1))
+        for rule, links in weights.items()
+    }
+    order = {rule: names[np.argsort(-overlaps(links))] for rule, links in weights.items()}
+    return [
         {
             "id": "sp500_structure:tree-like",
             "claim": "Above the threshold of 0.16 nats the graph is tree-like, the whole structure is not",
@@ -122,16 +127,46 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
             "paper": "TGT first, COP and MRO next",
             "measured": f"largest second links by the paper's rule: {', '.join(order['overlap'][:5])}; by ours: "
             f"{', '.join(order['unique'][:5])}; by the paper's rule, of {len(names)} companies, "
-            + ", ".join(f"{name} is number {' or '.join(map(str, own))}" for name, own in places.items())
+            + ", ".join(f"{name} is number {' or '.join(map(str, ranks))}" for name, ranks in places.items())
             + " from different starts",
-            "reproduced": bool(places) and all(np.median(own) <= 10 for own in places.values()),
+            "reproduced": bool(places) and all(np.median(ranks) <= 10 for ranks in places.values()),
         },
-        {
-            "id": "sp500_structure:convergence",
-            "claim": "From ten random starts the bound converges in a few dozen iterations, to nearly the same value",
-            "paper": "shown as a figure",
-            "measured": f"objective of the starts when they end: {min(starts):.1f} to {max(starts):.1f} nats (those "
-            f"that cannot become the best are given up), in at most {max(map(len, first.histories_))} iterations",
-            "reproduced": bool(min(starts) > 0.9 * max(starts)) and max(map(len, first.histories_)) <= 100,
-        },
+    ]
+
+
+def convergence_claim(histories: list[np.ndarray]) -> dict[str, Any]:
+    """Do the starts agree?"""
+    ends, longest = [history[-1] for history in histories], max(map(len, histories))
+    return {
+        "id": "sp500_structure:convergence",
+        "claim": "From ten random starts the bound converges in a few dozen iterations, to nearly the same value",
+        "paper": "shown as a figure",
+        "measured": f"objective of the starts when they end: {min(ends):.1f} to {max(ends):.1f} nats (those "
+        f"that cannot become the best are given up), in at most {longest} iterations",
+        "reproduced": bool(min(ends) > 0.9 * max(ends)) and longest <= 100,
+    }
+
+
+def run(out: Path, quick: bool, source: Path | None) -> list[dict[str, Any]]:
+    """Fit by the rule of the paper and by ours; draw the graphs and the convergence."""
+    returns = load_quantquote(source)
+    if returns.sectors is None:
+        raise HicorexError(
+            "the sectors are not known; put sectors.csv, a ticker and a sector a line, beside the returns"
+        )
+    names, sectors = np.array(returns.feature_names), np.array(returns.sectors, dtype=object)
+    X = pd.DataFrame(returns.data, index=returns.months, columns=names)
+    settings = {"n_states": 3, "marginals": "rank", "n_init": 1 if quick else 10, "random_state": 0}
+    models = {rule: HierarchicalCorex((20, 3, 1), structure=rule, **settings).fit(X) for rule in ("unique", "overlap")}
+    rng = np.random.default_rng(0)
+    found = {rule: agreement(model.layers_[0].clusters_, sectors, rng) for rule, model in models.items()}
+    weights = {rule: m.layers_[0].alpha_ * m.layers_[0].mutual_information_ for rule, m in models.items()}
+    # Which companies overlap most may depend on the start.
+    places = places_of(names, X, settings | {"n_init": 1 if quick else 3}, range(1 if quick else 3))
+    first = models["unique"].layers_[0]
+    draw(models["unique"], pd.Series(returns.sectors, index=names, name="sector"), out)
+    return [
+        *sector_claims(found, *large_groups(first, names, sectors, weights["unique"])),
+        *overlap_claims(weights, names, places),
+        convergence_claim(first.histories_),
     ]

@@ -26,7 +26,7 @@ def test_experiments_run_in_small(name, tmp_path):
         assert claim["id"].startswith(f"{name}:")
         assert isinstance(claim["reproduced"], bool)
         assert all(isinstance(claim[key], str) and claim[key] for key in driver.KEYS[:-1])
-    written = {own["id"] for own in json.loads((PAPER / "results.json").read_text())["claims"]}
+    written = {claim["id"] for claim in json.loads((PAPER / "results.json").read_text())["claims"]}
     assert {claim["id"] for claim in claims} == {id for id in written if id.split(":")[0] == name}
 
 
