@@ -22,8 +22,8 @@ class Tested(NamedTuple):
 
     name : layer1, layer1_factor0, ...
     explains : sum_j E[log Z_j] of the layer or E[log Z_j] of the factor, in nats
-    p_value : its share of permutations; a factor is held against the best factor of each permutation, so
-        that the p-values of all factors of a layer may be read together
+    p_value : the share of permutations that explain as much; a factor is held against the best factor of each
+        permutation, so that the p-values of all factors of a layer may be read together
     n_permutations : how many were drawn before the answer was clear
     """
 
@@ -65,13 +65,13 @@ def compare_with_chance(
     """
     observed = np.array([explains.sum(), *explains])
     as_good, drawn = np.zeros((2, observed.size))
-    for own in seed.spawn(n_permutations):
-        shuffled = data.shuffled(np.random.default_rng(own))
-        state = fit_layer(shuffled, rule, engine, options, own).state
-        found = used_only(run_pass(state, shuffled, engine).log_z)
+    for of_permutation in seed.spawn(n_permutations):
+        shuffled = data.shuffled(np.random.default_rng(of_permutation))
+        state = fit_layer(shuffled, rule, engine, options, of_permutation).state
+        by_chance = used_only(run_pass(state, shuffled, engine).log_z)
         open_yet = as_good < ENOUGH
         drawn += open_yet
-        as_good += open_yet & (np.array([found.sum(), *np.full(explains.size, found.max())]) >= observed)
+        as_good += open_yet & (np.array([by_chance.sum(), *np.full(explains.size, by_chance.max())]) >= observed)
         if np.all(as_good >= ENOUGH):
             break
     # Stopped early, the share itself is right; otherwise the data count as one more permutation.

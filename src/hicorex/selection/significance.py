@@ -20,7 +20,7 @@ from hicorex.selection.independence import independence_test
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.01
 HALF_FIT_ITERATIONS = 6
-# Tables of more cells are tested on some of their rows, but not on fewer than so many.
+# Tables of more cells are tested on some of their rows, but not on fewer than FEWEST_ROWS.
 MOST_CELLS, FEWEST_ROWS = 2**23, 10_000
 
 
@@ -28,7 +28,17 @@ def link_probabilities(
     data: Data, rule: Rule, engine: Engine, n_factors: int, n_states: int, seed: np.random.SeedSequence
 ) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
-    rng = np.random.default_rng(seed.spawn(1)[0])
+    one, other = _halves(data, engine, np.random.default_rng(seed.spawn(1)[0]))
+    options = FitOptions(n_factors, n_states, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0)
+    by_half = []
+    for fitted, held_out in ((one, other), (other, one)):
+        state = fit_layer(fitted, rule, engine, options, seed).state
+        by_half.append(held_out_probabilities(state, held_out, engine))
+    return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
+
+
+def _halves(data: Data, engine: Engine, rng: np.random.Generator) -> list[Data]:
+    """Two halves of the samples, or of some of them, in memory."""
     most = max(FEWEST_ROWS, MOST_CELLS // data.n_columns)
     if data.n_samples > most:
         data = data.take(np.sort(rng.choice(data.n_samples, most, replace=False)), engine)
@@ -38,13 +48,7 @@ def link_probabilities(
     n_samples = data.n_samples
     first = rng.random(n_samples - n_samples // 2) < 0.5
     one = np.repeat(first, 2)[:n_samples] ^ (np.arange(n_samples) % 2 == 1)
-    halves = [data.take(np.flatnonzero(own), engine) for own in (one, ~one)]
-    by_half = []
-    options = FitOptions(n_factors, n_states, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0)
-    for fitted, held_out in (halves, halves[::-1]):
-        state = fit_layer(fitted, rule, engine, options, seed).state
-        by_half.append(held_out_probabilities(state, held_out, engine))
-    return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
+    return [data.take(np.flatnonzero(half), engine) for half in (one, ~one)]
 
 
 def held_out_probabilities(state: State, data: Data, engine: Engine) -> list[np.ndarray]:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hicorex.bounds.evaluation import LayerEvaluator, links_of
+from hicorex.bounds.evaluation import Evaluation, LayerEvaluator, Relabel, links_of
 from hicorex.engine import Engine
 from hicorex.information import mean_and_error
 from hicorex.layer.data import Data
@@ -53,7 +53,12 @@ class Tried(NamedTuple):
 
 
 class SizeReason(StrEnum):
-    """Why a layer has as many factors as it has."""
+    """Why a layer has as many factors as it has.
+
+    CHANCE : even one factor explains no more than chance would
+    FEW_COLUMNS : there are too few columns for more factors
+    NOT_ENOUGH_MORE : more factors do not explain enough more
+    """
 
     CHANCE = "chance"
     FEW_COLUMNS = "few columns"
@@ -78,8 +83,7 @@ class Sizing(NamedTuple):
 
     @property
     def reason(self) -> SizeReason:
-        """Why this size was chosen: what it explains may be chance; there may be too few columns for more factors;
-        or more factors do not explain enough more."""
+        """Why this size was chosen, which follows from the sizes tried."""
         if not self.chosen.explains:
             return SizeReason.CHANCE
         return SizeReason.FEW_COLUMNS if best_larger(self.n_factors, self.tried) is None else SizeReason.NOT_ENOUGH_MORE
@@ -90,11 +94,20 @@ class Sizing(NamedTuple):
         return next(size for size in self.tried if size.n_factors == self.n_factors)
 
 
-class Search:
-    """Held-out bounds of layers of several sizes on the same folds.
+class Fold(NamedTuple):
+    """Samples to fit to, and others to evaluate the fit on."""
 
-    ``look_ahead`` credits a layer with what one more factor above it explains, whose table it makes; None does not.
-    ``progress`` hears of each size; what is found out goes to ``notes``, by number of factors and fold.
+    training: Data
+    held_out: Data
+
+
+class Search:
+    """Held-out bounds of layers of several sizes, on the same folds.
+
+    rule, options, seed : of the fits
+    look_ahead : makes the table of one more factor above a layer, which is credited with what that explains; or None
+    progress : hears of each size
+    notes : keep what is found out, by number of factors and fold
     """
 
     def __init__(
@@ -108,94 +121,99 @@ class Search:
         progress: Progress,
         notes: Notes,
     ):
-        rng = np.random.default_rng(seed.spawn(1)[0])
-        rows = rng.permutation(data.n_samples)[:MOST_ROWS]
-        some, places = data.take(rows, engine), np.arange(rows.size)
-        self._folds = [
-            (some.take(np.delete(places, np.s_[fold::N_FOLDS]), engine), some.take(places[fold::N_FOLDS], engine))
-            for fold in range(min(N_FOLDS, rows.size))
-        ]
-        self._weight = np.concatenate([held_out.sample_weight for _, held_out in self._folds]).astype(float)
         self._rule, self._engine, self._seed = rule, engine, seed
-        self._look_ahead, self._progress = look_ahead, progress
+        self._look_ahead, self._progress, self._notes = look_ahead, progress, notes
         self._options = replace(options, n_starts=N_STARTS, max_iter=min(options.max_iter, MOST_ITERATIONS))
-        self._notes = notes
+        self._folds = _folds(data, engine, seed)
+        self._sample_weight = np.concatenate([fold.held_out.sample_weight for fold in self._folds]).astype(float)
+        # By number of factors and fold, what the layer explains of the held-out samples, and how many factors it uses.
         self._parts: dict[int, list[tuple[np.ndarray, int]]] = notes.recall_sizes(
-            [held_out.n_samples for _, held_out in self._folds]
+            [fold.held_out.n_samples for fold in self._folds]
         )
         self.tried: dict[int, Tried] = {}
 
-    def explained(self, n_factors: int) -> np.ndarray:
-        """What a layer of this size explains of each held-out sample, (N,)."""
-        done = self._parts.get(n_factors, [])
-        for fold in range(len(done), len(self._folds)):
-            done = [*done, self._fold(n_factors, fold)]
-            self._parts = self._parts | {n_factors: done}
-            self._notes.note("sizes", self._parts)
-        explained, used = zip(*done, strict=True)
-        values = np.concatenate(explained)
-        if n_factors not in self.tried:
-            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._weight), max(used))
-            self._progress.size(self.tried[n_factors])
-        return values
-
-    def _fold(self, n_factors: int, fold: int) -> tuple[np.ndarray, int]:
-        """What a layer fitted to some samples explains of others, and how many of its factors are in use."""
-        training, held_out = self._folds[fold]
-        name = f"{n_factors} factors, fold {fold}"
-        state = self._fit(training, n_factors, name)
-        links = links_of(state, training)
-        own, fitted = self._explain(state, links, training)
-        used = int((fitted.unique @ training.sample_weight > 0).sum())
-        _, new = self._explain(state, links, held_out, own)
-        if self._look_ahead is None or used < 2:
-            return new.explained, used
-        # What the factors have in common is not lost to a stack: one more factor above may explain it.
-        own, feeding = self._explain(state, links, training, relabel=harden)
-        _, fed = self._explain(state, links, held_out, own, harden)
-        n_states = len(state.prior)
-        below = self._look_ahead(feeding.labels, n_states, training.sample_weight, self._engine)
-        top = self._fit(below, 1, f"{name}, above")
-        links = links_of(top, below)
-        own, above = self._explain(top, links, below)
-        means = [np.average(found.explained, weights=training.sample_weight) for found in (fitted, feeding, above)]
-        if means[0] >= means[1] + means[2]:
-            return new.explained, used
-        new_below = self._look_ahead(fed.labels, n_states, held_out.sample_weight, self._engine)
-        _, on_top = self._explain(top, links, new_below, own)
-        return fed.explained + on_top.explained, used
-
-    def _explain(
-        self, state: State, links: list, data: Data, trained: LayerEvaluator | None = None, relabel: Any = None
-    ):
-        """How a layer looks at samples, by its own view of those of its fit, and what it says of each."""
-        joints = None if trained is None else trained.smoothed
-        seen = LayerEvaluator.of(state, links, data, self._engine, joints, relabel)
-        return seen, seen.evaluate(data, self._engine)
-
-    def _fit(self, data: Data, n_factors: int, name: str) -> State:
-        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
-        options = replace(self._options, n_factors=n_factors)
-        return fit_layer(data, self._rule, self._engine, options, seed, notes=self._notes, name=name).state
+    def more_is_better(self, few: int, many: int) -> bool:
+        """Whether the larger size explains more by enough."""
+        return self.gain(few, many)[0] > self.least_gain(few, many)
 
     def gain(self, few: int, many: int) -> tuple[float, float]:
         """How much more the larger size explains, and its standard error."""
-        return mean_and_error(self.explained(many) - self.explained(few), self._weight)
+        return mean_and_error(self.explained(many) - self.explained(few), self._sample_weight)
 
     def least_gain(self, few: int, many: int) -> float:
         """How much more the larger size must explain."""
         each = max(self.tried[few].lower, 0) / few
         return max(LEAST_ERRORS * self.gain(few, many)[1], LEAST_SHARE * each * (many - few))
 
-    def more_is_better(self, few: int, many: int) -> bool:
-        """Whether the larger size explains more by enough."""
-        return self.gain(few, many)[0] > self.least_gain(few, many)
+    def explained(self, n_factors: int) -> np.ndarray:
+        """What a layer of this size explains of each held-out sample, (N,)."""
+        done = self._parts.get(n_factors, [])
+        for at in range(len(done), len(self._folds)):
+            done = [*done, self._try(n_factors, at)]
+            self._parts = self._parts | {n_factors: done}
+            self._notes.note("sizes", self._parts)
+        explained, used = zip(*done, strict=True)
+        values = np.concatenate(explained)
+        if n_factors not in self.tried:
+            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._sample_weight), max(used))
+            self._progress.size(self.tried[n_factors])
+        return values
+
+    def sizing(self, size: int) -> Sizing:
+        """The choice of a size that was tried, with the numbers that it rests on."""
+        tried = tuple(self.tried[n] for n in sorted(self.tried))
+        larger = best_larger(size, tried)
+        if larger is None or not self.tried[size].explains:
+            return Sizing(size, tried)
+        return Sizing(size, tried, larger, *self.gain(size, larger), self.least_gain(size, larger))
+
+    def _try(self, n_factors: int, at: int) -> tuple[np.ndarray, int]:
+        """What a layer of this size explains of the held-out samples of a fold, and how many factors it uses."""
+        fold, name = self._folds[at], f"{n_factors} factors, fold {at}"
+        state = self._fit(fold.training, n_factors, name)
+        soft, soft_new = self._evaluate(state, fold)
+        used = int((soft.unique @ fold.training.sample_weight > 0).sum())
+        if self._look_ahead is None or used < 2:
+            return soft_new.explained, used
+        # What the factors have in common is not lost to a stack: one more factor above may explain it.
+        hard, hard_new = self._evaluate(state, fold, harden)
+        above = Fold(
+            self._look_ahead(hard.labels, len(state.prior), fold.training.sample_weight, self._engine),
+            self._look_ahead(hard_new.labels, len(state.prior), fold.held_out.sample_weight, self._engine),
+        )
+        top, top_new = self._evaluate(self._fit(above.training, 1, f"{name}, above"), above)
+        of_layer, of_labels, of_top = (
+            np.average(evaluation.explained, weights=fold.training.sample_weight) for evaluation in (soft, hard, top)
+        )
+        if of_layer >= of_labels + of_top:
+            return soft_new.explained, used
+        return hard_new.explained + top_new.explained, used
+
+    def _fit(self, data: Data, n_factors: int, name: str) -> State:
+        """A layer of this size; ``name`` is what notes call the fit."""
+        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
+        options = replace(self._options, n_factors=n_factors)
+        return fit_layer(data, self._rule, self._engine, options, seed, notes=self._notes, name=name).state
+
+    def _evaluate(self, state: State, fold: Fold, relabel: Relabel | None = None) -> tuple[Evaluation, Evaluation]:
+        """What the labels of a layer say about the samples that it was fitted to, and about the held-out ones."""
+        links = links_of(state, fold.training)
+        fitted = LayerEvaluator.of(state, links, fold.training, self._engine, relabel=relabel)
+        new = LayerEvaluator.of(state, links, fold.held_out, self._engine, fitted.smoothed, relabel)
+        return fitted.evaluate(fold.training, self._engine), new.evaluate(fold.held_out, self._engine)
 
 
 def choose_size(search: Search, most: int) -> Sizing:
-    """The smallest size that no larger one improves upon: doubled until none does, then the gaps are halved.
+    """The smallest size that no larger one improves upon, ``most`` at most; 1 if that explains no more than chance."""
+    size = _narrow(search, *_double(search, most))
+    return search.sizing(size if search.tried[size].explains else 1)
 
-    1 if that explains no more than chance.
+
+def _double(search: Search, most: int) -> tuple[int, int, int]:
+    """Double the size until that does not help, twice in a row.
+
+    Return a size that is too small, the best one, and one that is too large. The second doubling is not tried where
+    the first leaves factors without use.
     """
     low, size, failed = 0, 1, 0
     search.explained(size)
@@ -208,7 +226,11 @@ def choose_size(search: Search, most: int) -> Sizing:
             break
         else:
             failed = step
-    high = failed or most + 1
+    return low, size, failed or most + 1
+
+
+def _narrow(search: Search, low: int, size: int, high: int) -> int:
+    """Halve the gaps below and above the best size until there are none; ``low`` is too small, ``high`` too large."""
     while size - low > 1 or high - size > 1:
         if high - size > 1:
             more = (size + high) // 2
@@ -222,13 +244,18 @@ def choose_size(search: Search, most: int) -> Sizing:
                 low = fewer
             else:
                 size, high = fewer, size
-    if not search.tried[size].explains:
-        size = 1
-    tried = tuple(search.tried[n] for n in sorted(search.tried))
-    larger = best_larger(size, tried)
-    if larger is None or not search.tried[size].explains:
-        return Sizing(size, tried)
-    return Sizing(size, tried, larger, *search.gain(size, larger), search.least_gain(size, larger))
+    return size
+
+
+def _folds(data: Data, engine: Engine, seed: np.random.SeedSequence) -> list[Fold]:
+    """Random folds of the samples, or of some of them, in memory."""
+    rng = np.random.default_rng(seed.spawn(1)[0])
+    rows = rng.permutation(data.n_samples)[:MOST_ROWS]
+    some, places = data.take(rows, engine), np.arange(rows.size)
+    return [
+        Fold(some.take(np.delete(places, np.s_[at::N_FOLDS]), engine), some.take(places[at::N_FOLDS], engine))
+        for at in range(min(N_FOLDS, rows.size))
+    ]
 
 
 def best_larger(size: int, tried: Sequence[Tried]) -> int | None:
