@@ -139,6 +139,21 @@ def test_data_frames_of_mixed_types_with_gaps(client):
     np.testing.assert_array_equal(there.log_z(X).compute(), here.log_z(frame))
 
 
+def test_bounds_of_new_samples_have_the_bits_of_samples_in_memory(client):
+    frame = mixed_frame()
+    model = Corex(2, **FAST).fit(frame[:20_000])
+    new = frame[1000:]  # two parts
+    X = dd.from_pandas(new, npartitions=5)
+    assert model.bounds(X) == model.bounds(new)
+    strange = new.assign(string=new["string"].replace("no", "never"))
+    with pytest.warns(UserWarning, match="has not seen count as missing, in column 'string'"):
+        here = model.bounds(strange)
+    with pytest.warns(UserWarning, match="has not seen count as missing, in column 'string'"):
+        assert model.bounds(dd.from_pandas(strange, npartitions=3)) == here
+    stack = HierarchicalCorex((3, 1), **FAST).fit(table()[:5000])
+    assert stack.bounds(da.from_array(table(), chunks=(90_000, 12))) == stack.bounds(table())
+
+
 @pytest.mark.parametrize("structure", ["overlap", "tree"])
 def test_rules_weights_and_floats(client, structure):
     X = mixed_frame()[["float", "other float", "integer"]].astype(float).to_numpy()
