@@ -30,7 +30,7 @@ def make_independent_clusters(
     X : ndarray of shape (n_samples, n_clusters * cluster_size)
     truth : Bunch
         factors (n_samples, n_clusters), clusters (n_columns,), total_correlation: that of the
-        sample's own frequencies, the noise being too small to matter.
+        frequencies in the sample, the noise being too small to matter.
 
     Examples
     --------
@@ -65,7 +65,10 @@ def make_overlapping_clusters(
     return _noisy_copies(coins, np.column_stack([coins, coins[:, 0] + coins[:, 1]]), cluster_size, noise, rng)
 
 
-def _noisy_copies(factors, groups, cluster_size, noise, rng):
+def _noisy_copies(
+    factors: np.ndarray, groups: np.ndarray, cluster_size: int, noise: float, rng: np.random.RandomState
+) -> tuple[np.ndarray, Bunch]:
+    """Columns that copy the groups (n_samples, n_groups) with noise, shuffled, and their truth."""
     order = rng.permutation(groups.shape[1] * cluster_size)
     clusters = np.repeat(np.arange(groups.shape[1]), cluster_size)[order]
     X = groups[:, clusters] + noise * rng.standard_normal((len(groups), clusters.size))
@@ -182,10 +185,7 @@ def load_quantquote(path: str | PathLike, sectors: Any = None) -> Bunch:
         raise HicorexError(f"{path} has {twice[0]} twice; keep one of them.")
     order = np.argsort(tickers)
     tickers = [tickers[i] for i in order]
-    groups = None
-    if sectors is not None:
-        known = groupings_of(tickers, sectors)[0]
-        groups = [known.groups[number] if number >= 0 else None for number in known.number]
+    groups = None if sectors is None else groupings_of(tickers, sectors)[0].of_variables()
     return Bunch(data=np.ascontiguousarray(data[:, order]), feature_names=tickers, months=months, sectors=groups)
 
 
@@ -208,7 +208,7 @@ def _returns_of_table(path: Path) -> tuple[list[str], list[str], np.ndarray]:
 
 
 def _returns_of_prices(path: Path) -> tuple[list[str], list[str], np.ndarray]:
-    """Tickers, months and returns of the companies that an archive of daily prices has throughout."""
+    """Tickers, months and returns of the companies that have a price in every month of an archive."""
     closes = [(ticker, *_month_ends(name, content)) for ticker, name, content in _price_files(path)]
     if not closes:
         raise HicorexError(f"{path} has no daily/table_<ticker>.csv; give the QuantQuote archive of daily prices.")

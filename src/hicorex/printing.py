@@ -28,7 +28,7 @@ def printable(text: Any, kept: str = "") -> str:
 
 
 def printable_lines(text: Any) -> str:
-    """The same for text that has lines of its own."""
+    """The same for text of several lines."""
     return printable(text, "\n")
 
 
@@ -67,7 +67,7 @@ class PrintableBytes(io.RawIOBase):
         self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8")("replace")
 
     def writable(self) -> bool:
-        """That it is."""
+        """Say that bytes can be written."""
         return True
 
     def write(self, data: Any) -> int:
@@ -80,7 +80,7 @@ class PrintableBytes(io.RawIOBase):
 def printable_streams() -> Iterator[None]:
     """Standard output and standard error as printable streams."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (None if own is None else PrintableStream(own) for own in before)
+    sys.stdout, sys.stderr = (None if stream is None else PrintableStream(stream) for stream in before)
     try:
         yield
     finally:

@@ -35,7 +35,7 @@ def independent_clusters(out: Path, overwrite: bool) -> None:
     print(f"\n{corex.bounds()}")
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, corex.clusters_):.2f}")
     right = max_agreement(corex.transform(table.frame), truth.factors)
-    print(f"coins told right from the factors: {', '.join(f'{share:.0%}' for share in right)}\n")
+    print(f"coins told right from the factors: {', '.join(f'{rate:.0%}' for rate in right)}\n")
     write_folder(out / "example1", corex, table, overwrite, _truth(table, truth), "Example 1: independent clusters")
 
 
@@ -51,7 +51,7 @@ def overlapping_clusters(out: Path, overwrite: bool) -> None:
         print("mean alpha        " + "".join(f"factor {j}  " for j in range(3)))
         for group, name in enumerate(("coin 0", "coin 1", "coin 2", "coins 0 + 1")):
             alpha = corex.alpha_[truth.clusters == group].mean(axis=0)
-            print(f"{name:>11}       " + "".join(f"{share:8.2f}  " for share in alpha))
+            print(f"{name:>11}       " + "".join(f"{mean:8.2f}  " for mean in alpha))
         print()
     write_folder(out / "example2", corex, table, overwrite, _truth(table, truth), "Example 2: overlapping clusters")
 
@@ -100,7 +100,7 @@ def _measure(name: str) -> str:
 
 
 def max_agreement(labels: np.ndarray, factors: np.ndarray) -> list[float]:
-    """For each true factor, the share of samples in which the best label, or its opposite, agrees."""
+    """For each true factor, how often the best label, or its opposite, agrees with it, from 0 to 1."""
     same = (labels[:, :, None] == factors[:, None, :]).mean(axis=0)
     return np.maximum(same, 1 - same).max(axis=0).tolist()
 

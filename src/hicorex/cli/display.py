@@ -14,13 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from hicorex.findings.text import shortened
+from hicorex.findings.words import count
 from hicorex.input.column_kinds import ColumnDecision
 from hicorex.input.notes import Note
 from hicorex.input.words import alike, common_reason, note_in_words
 from hicorex.layer.progress import Progress
 from hicorex.printing import printable, printable_lines, printable_streams, terminal
 
-# Columns of which the same is said are shown together, by the names of so many.
+# Columns of which the same is said are shown together, with at most this many of their names.
 FEW = 4
 # Seconds between two lines where there is no terminal.
 LINE_EVERY = 30.0
@@ -33,7 +34,7 @@ class PrintableConsole(Console):
         super().__init__(file=terminal(sys.stderr), highlight=False)
 
     def render(self, *given: Any) -> Iterable[Segment]:
-        """What is drawn, piece by piece: text, or control codes of our own."""
+        """What is drawn, piece by piece: text, or control codes that rich has made."""
         for piece in super().render(*given):
             yield piece if piece.control else piece._replace(text=printable_lines(piece.text))
 
@@ -47,16 +48,23 @@ def show_decisions(decisions: Iterable[ColumnDecision], notes: Iterable[Note]) -
     for title, justify in (("read as", "left"), ("columns", "right"), ("names", "left"), ("missing", "right")):
         table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
     table.add_column("why", overflow="fold")
-    for own in groups.values():
-        names = ", ".join(shortened(printable(d.name), 30) for d in own[:FEW]) + (", ..." if len(own) > FEW else "")
-        missing = max(d.missing for d in own)
-        share = f"{'up to ' if len(own) > 1 else ''}{max(missing, 0.001):.1%}" if missing else ""
-        table.add_row(str(own[0].kind), f"{len(own):,}", Text(names), share, Text(printable(common_reason(own))))
+    for group in groups.values():
+        table.add_row(*_row(group))
     console = PrintableConsole()
     for note in notes:
         console.print(Text(printable(f"Note: {note_in_words(note)}.")), soft_wrap=True)
     console.print(table)
     console.print()
+
+
+def _row(group: list[ColumnDecision]) -> tuple[str, str, Text, str, Text]:
+    """What is said of some columns: their kind, number, names, how much is missing, and why."""
+    names = ", ".join(shortened(printable(decision.name), 30) for decision in group[:FEW])
+    more = ", ..." if len(group) > FEW else ""
+    missing = max(decision.missing for decision in group)
+    at_most = f"{'up to ' if len(group) > 1 else ''}{max(missing, 0.001):.1%}" if missing else ""
+    why = Text(printable(common_reason(group)))
+    return str(group[0].kind), f"{len(group):,}", Text(names + more), at_most, why
 
 
 class LiveProgress(Progress):
@@ -66,7 +74,6 @@ class LiveProgress(Progress):
         console = PrintableConsole()
         self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
         self._layer = 1
-        self._tried = ""
         self._keep = ExitStack()
         self._begun = self._shown = time.monotonic()
         self._last = ""
@@ -84,15 +91,16 @@ class LiveProgress(Progress):
 
     def layer(self, number: int) -> None:
         """Begin to count anew."""
-        self._layer, self._tried = number, ""
+        self._layer = number
         self._begun = time.monotonic()
         self._show(f"layer {number}: starting")
 
     def size(self, tried: Any) -> None:
         """Say how a size did on samples that it was not fitted to."""
         reached = f"{tried.lower:.4g} \u00b1 {tried.lower_stderr:.2g} nats on held-out samples"
-        self._tried = f" of {tried.n_factors} factors" if tried.n_factors > 1 else " of 1 factor"
-        self._show(f"layer {self._layer}: tried a layer{self._tried}, {reached} ({self._spent()})")
+        self._show(
+            f"layer {self._layer}: tried a layer of {count(tried.n_factors, 'factor')}, {reached} ({self._spent()})"
+        )
 
     def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:
         """Say how far the fit is, and how long it may take at most."""
@@ -100,7 +108,7 @@ class LiveProgress(Progress):
             self._begun = time.monotonic()
         left = (time.monotonic() - self._begun) / max(number - 1, 1) * (most - number)
         reached = f"{objective:.4f} nats" if isfinite(objective) else "..."
-        starts = f"{n_starts} start{'' if n_starts == 1 else 's'} running"
+        starts = f"{count(n_starts, 'start')} running"
         left_over = f", at most {_clock(left)} left" if number > 2 else ""
         self._last = f"iteration {number}, {reached}"
         self._show(f"layer {self._layer}: iteration {number} of at most {most}, {starts}, {reached}{left_over}")

@@ -210,9 +210,9 @@ def _states(options: FitOptions, sizes: Any) -> tuple[int, ...]:
     from hicorex.storage.layer_checks import MOST_STATES
 
     numbers = whole_numbers(options.states, "--states", "a number such as 3, or one for each layer")
-    found = sizes == "auto"
-    if len(numbers) > 1 and (found or len(numbers) != len(sizes)):
-        several = "one number" if found else "one number, or one for each of the layers"
+    to_be_found = sizes == "auto"
+    if len(numbers) > 1 and (to_be_found or len(numbers) != len(sizes)):
+        several = "one number" if to_be_found else "one number, or one for each of the layers"
         raise HicorexError(f"--states {options.states}: give {several}.")
     if not all(2 <= number <= MOST_STATES for number in numbers):
         raise HicorexError(f"--states {options.states}: give a factor 2 to {MOST_STATES} states.")

@@ -38,10 +38,10 @@ def memory_size(text: str | None) -> int | None:
     """Bytes from a size such as 500MB or 1.5GiB."""
     if text is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])(i?)B\s*", text, re.IGNORECASE)
-    if not found:
+    size_given = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])(i?)B\s*", text, re.IGNORECASE)
+    if not size_given:
         raise HicorexError(f"--memory {text}: give a size such as 2GB, 500MB or 1.5GiB.")
-    number, prefix, binary = found.groups()
+    number, prefix, binary = size_given.groups()
     size = int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix.upper()) + 1))
     if size < LEAST_MEMORY:
         raise HicorexError(f"--memory {text}: give at least {LEAST_MEMORY // 10**6}MB, which hicorex itself takes.")

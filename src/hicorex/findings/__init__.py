@@ -1,1 +1,1 @@
-"""What was found, as a graph, as tables and in words."""
+"""What a fit has learned: as a graph, as tables and in words."""

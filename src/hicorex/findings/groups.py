@@ -11,7 +11,7 @@ import numpy as np
 from hicorex.exceptions import HicorexError
 from hicorex.input.cells import is_missing
 
-# So many groups have looks of their own, colours by shapes; smaller ones become one.
+# The most groups that differ in colour or shape; of more, the smallest become one.
 MOST_GROUPS = 36
 
 
@@ -26,6 +26,10 @@ class Grouping(NamedTuple):
     title: str
     groups: tuple[str, ...]
     number: np.ndarray
+
+    def of_variables(self) -> list[str | None]:
+        """The name of each variable's group; None where it has none."""
+        return [self.groups[number] if number >= 0 else None for number in self.number]
 
 
 def groupings_of(variables: Sequence[str], given: Any) -> list[Grouping]:
@@ -63,27 +67,28 @@ def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
     if set(raw.names) & set(variables):  # what looks like a header is a variable and its group
         raw = read_raw(path, TextStyle(header=False))
     columns = dict(zip(raw.names, _texts(raw.columns), strict=True))
-    shares = {title: len(set(variables).intersection(texts)) for title, texts in columns.items()}
-    names = max(shares, key=shares.__getitem__)
-    if not shares[names]:
+    matches = {title: len(set(variables).intersection(texts)) for title, texts in columns.items()}
+    names = max(matches, key=matches.__getitem__)
+    if not matches[names]:
         raise _no_match(path, columns[names], variables)
     # A variable may be called NA, which files write for missing values.
     lost = [name for name in variables if name in MISSING]
     keys = [lost[0] if key is None and len(lost) == 1 else key for key in columns.pop(names)]
-    found = []
+    groupings = []
     for title, texts in columns.items():
         known = dict(zip(keys, texts, strict=True))
-        distinct = len({known.get(name) for name in variables} - {None, ""})
+        groups = [known.get(name) for name in variables]
+        distinct = len(set(groups) - {None, ""})
         # A column beside others may be anything: the names of companies group nothing.
         if len(columns) == 1 or 0 < distinct <= min(MOST_GROUPS, max(2, len(variables) // 2)):
             _refuse_contradictions(path, keys, texts, known)
-            found.append(_grouping(title, [known.get(name) for name in variables]))
-    if not any(grouping.groups for grouping in found):
+            groupings.append(_grouping(title, groups))
+    if not any(grouping.groups for grouping in groupings):
         raise HicorexError(
             f"{path} has no column of groups beside the names of the variables, {names!r}; give one of at most "
             f"{MOST_GROUPS} different values."
         )
-    return found
+    return groupings
 
 
 def _texts(columns: Any) -> list[list[str | None]]:
@@ -100,7 +105,10 @@ def _texts(columns: Any) -> list[list[str | None]]:
     return texts
 
 
-def _refuse_contradictions(path: str, keys: list, texts: list, known: dict) -> None:
+def _refuse_contradictions(
+    path: str, keys: Sequence[str | None], texts: Sequence[str | None], known: dict[str | None, str | None]
+) -> None:
+    """Refuse a file that has a variable in two groups."""
     for key, group in zip(keys, texts, strict=True):
         if key is not None and known[key] != group:
             raise HicorexError(f"{path} has {key!r} twice, as {group!r} and as {known[key]!r}; keep one of them.")

@@ -1,17 +1,18 @@
 """Where the nodes of a graph go: variables in one row or ring, each factor over those that belong to it most."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
 
 from hicorex.findings.graph import Graph
 
-# Between the variables of two factors there is room for so many more.
+# The room between the variables of two factors, a variable being 1.
 GAP = 1.0
-# So many factors are put in the best order; that of more takes long to find and nobody would see it.
+# The most factors that are put in the best order; that of more takes long to find, and nobody would see it.
 MOST_ORDERED = 200
 
 
@@ -38,10 +39,10 @@ class Layout(NamedTuple):
         return self.place / max(self.place.max(initial=0), 1e-9), self.level / max(self.level.max(initial=0), 1)
 
 
-def arrange(graph: Graph, groups: Any = None) -> Layout:
+def arrange(graph: Graph, groups: ArrayLike | None = None) -> Layout:
     """A layout in which the strongest links do not cross, the same for the same graph.
 
-    Factors that share variables become neighbours; the variables of a factor are in the order of their groups,
+    Factors with the same variables become neighbours; the variables of a factor are in the order of their groups,
     and then of their weight.
 
     Parameters
@@ -52,49 +53,67 @@ def arrange(graph: Graph, groups: Any = None) -> Layout:
     """
     n = len(graph.nodes)
     level = np.array([node.layer for node in graph.nodes], int)
-    below, above, weight = graph.links()
-
-    home, strength = np.full(n, -1), np.zeros(n)
-    weakest_first = np.argsort(weight, kind="stable")
-    home[below[weakest_first]] = above[weakest_first]
-    strength[below[weakest_first]] = weight[weakest_first]
+    home, strength = _homes(graph)
     group = np.zeros(n, int) if groups is None else np.asarray(groups)
     children: dict[int, list[int]] = {}
     for i in np.lexsort((-strength, group, -level)).tolist():
         children.setdefault(int(home[i]), []).append(i)
-    length = np.maximum(np.sqrt(np.bincount(above, weight**2, minlength=n)), np.finfo(float).tiny)
-    shared = csr_array((weight / length[above], (below, above)), shape=(n, n))
-    alike = (shared.T @ shared).tocsr()
+    leaves = _in_order(children, level, _similarity(graph)) if n else []
 
     place = np.zeros(n)
-    end = 0.0
-    waiting = [-1] if n else []
-    last_home = None
-    while waiting:  # depth first, without recursion
-        i = waiting.pop()
-        if i in children:
-            factors = [child for child in children[i] if level[child]]
-            variables = [child for child in children[i] if not level[child]]
-            waiting += [*reversed(variables), *reversed(_neighbourly(factors, alike))]
-            continue
+    end, last_home = 0.0, None
+    for i in leaves:
         end += 0.0 if last_home is None or last_home == home[i] else GAP
         place[i] = end
         end, last_home = end + 1, home[i]
     for i in np.argsort(level, kind="stable").tolist():
         if i in children:
-            own = place[children[i]]
-            place[i] = (own.min() + own.max()) / 2
+            below = place[children[i]]
+            place[i] = (below.min() + below.max()) / 2
     top = level.max(initial=0)
     return Layout(place / (end + GAP), level, home, int(top + (np.count_nonzero(level == top) > 1)))
 
 
-def _neighbourly(factors: list[int], alike: Any) -> list[int]:
-    """Factors in an order in which those that share most are close to each other."""
+def _homes(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """The factor that each node belongs to most, -1 if there is none, and the weight of that link, (n_nodes,)."""
+    below, above, weight = graph.links()
+    home, strength = np.full(len(graph.nodes), -1), np.zeros(len(graph.nodes))
+    weakest_first = np.argsort(weight, kind="stable")
+    home[below[weakest_first]] = above[weakest_first]
+    strength[below[weakest_first]] = weight[weakest_first]
+    return home, strength
+
+
+def _similarity(graph: Graph) -> csr_array:
+    """How far two factors have the same links: the cosine of their weights, (n_nodes, n_nodes)."""
+    n = len(graph.nodes)
+    below, above, weight = graph.links()
+    length = np.maximum(np.sqrt(np.bincount(above, weight**2, minlength=n)), np.finfo(float).tiny)
+    links = csr_array((weight / length[above], (below, above)), shape=(n, n))
+    return (links.T @ links).tocsr()
+
+
+def _in_order(children: dict[int, list[int]], level: np.ndarray, similarity: csr_array) -> list[int]:
+    """The nodes below which there are no others, in the order of the layout: depth first, without recursion."""
+    leaves, waiting = [], [-1]
+    while waiting:
+        i = waiting.pop()
+        if i not in children:
+            leaves.append(i)
+            continue
+        factors = [child for child in children[i] if level[child]]
+        variables = [child for child in children[i] if not level[child]]
+        waiting += [*reversed(variables), *reversed(_neighbourly(factors, similarity))]
+    return leaves
+
+
+def _neighbourly(factors: list[int], similarity: csr_array) -> list[int]:
+    """Factors in an order in which those that are most similar are close to each other."""
     if not 2 < len(factors) <= MOST_ORDERED:
         return factors
-    similarity = alike[factors][:, factors].toarray()
-    np.fill_diagonal(similarity, 1)
-    distance = squareform(1 - np.clip(similarity, 0, 1), checks=False)
+    alike = similarity[factors][:, factors].toarray()
+    np.fill_diagonal(alike, 1)
+    distance = squareform(1 - np.clip(alike, 0, 1), checks=False)
     if np.all(distance == 1):
         return factors
     return [factors[i] for i in leaves_list(linkage(distance, "average", optimal_ordering=True))]
