@@ -21,13 +21,13 @@ def estimates(count, total, marginal, offsets, prior_samples, p):
             for s in range(n_states):
                 seen = prior_samples
                 for f in range(offsets[i], offsets[i + 1]):
-                    own = total[f]
+                    counted = total[f]
                     if s > 0:
-                        own = count[s - 1, j, f]
+                        counted = count[s - 1, j, f]
                     else:
                         for t in range(n_states - 1):
-                            own -= count[t, j, f]
-                    p[s, j, f] = max(own, 0.0)
+                            counted -= count[t, j, f]
+                    p[s, j, f] = max(counted, 0.0)
                     if marginal[f] > 0:
                         seen += p[s, j, f]
                 scale = 1 / seen
@@ -36,10 +36,10 @@ def estimates(count, total, marginal, offsets, prior_samples, p):
 
 
 @jit
-def binary_estimates(ones, label_count, total, marginal, prior_samples, p):
+def binary_estimates(ones, label_sum, total, marginal, prior_samples, p):
     """As estimates, where all columns have two categories and none is missing.
 
-    ones (k - 1, J, n) of category 1 in states 1 to k - 1; label_count (k, J); total, marginal (3 n,); p (k, J, 3 n).
+    ones (k - 1, J, n) of category 1 in states 1 to k - 1; label_sum (k, J); total, marginal (3 n,); p (k, J, 3 n).
     """
     n_states, n_factors, _ = p.shape
     for s in range(n_states):
@@ -48,11 +48,11 @@ def binary_estimates(ones, label_count, total, marginal, prior_samples, p):
                 zero, one = total[3 * i], total[3 * i + 1]
                 if s > 0:
                     one = ones[s - 1, j, i]
-                    zero = label_count[s, j] - one
+                    zero = label_sum[s, j] - one
                 else:
                     for t in range(n_states - 1):
                         one -= ones[t, j, i]
-                        zero -= label_count[t + 1, j] - ones[t, j, i]
+                        zero -= label_sum[t + 1, j] - ones[t, j, i]
                 zero, one = max(zero, 0.0), max(one, 0.0)
                 share_zero, share_one = marginal[3 * i], marginal[3 * i + 1]
                 seen = prior_samples + (zero if share_zero > 0 else 0.0) + (one if share_one > 0 else 0.0)
@@ -74,11 +74,11 @@ def binary_information(weight, p, log_p, out):
             one = 0.0
             total = 0.0
             for s in range(n_states):
-                own_zero = weight[s, g] * p[s, g, 3 * i]
-                own_one = weight[s, g] * p[s, g, 3 * i + 1]
-                zero += own_zero
-                one += own_one
-                total += own_zero * log_p[s, g, 3 * i] + own_one * log_p[s, g, 3 * i + 1]
+                part_zero = weight[s, g] * p[s, g, 3 * i]
+                part_one = weight[s, g] * p[s, g, 3 * i + 1]
+                zero += part_zero
+                one += part_one
+                total += part_zero * log_p[s, g, 3 * i] + part_one * log_p[s, g, 3 * i + 1]
             if zero > 0:
                 total -= zero * math.log(zero)
             if one > 0:
@@ -137,9 +137,9 @@ def add_linked(codes, offsets, alpha, table, out):
     for j in range(alpha.shape[0]):
         for i in range(alpha.shape[1]):
             if alpha[j, i] > 0:
-                own = table[j, offsets[i] : offsets[i + 1]]
+                of_column = table[j, offsets[i] : offsets[i + 1]]
                 for row in range(codes.shape[1]):
-                    out[j, row] += own[codes[i, row]]
+                    out[j, row] += of_column[codes[i, row]]
 
 
 @jit
@@ -152,16 +152,16 @@ def add_explained(codes, columns, offsets, factors, table, labels, explained, un
     height = rows_at_a_time(table.shape[1])
     for first in range(0, codes.shape[1], height):
         rows = slice(first, min(first + height, codes.shape[1]))
-        weight = np.empty((table.shape[1], rows.stop - first))
+        probability = np.empty((table.shape[1], rows.stop - first))
         mean = np.empty(rows.stop - first)
         for q in range(columns.size):
-            joint_labels(labels, rows, factors[:, q], weight)
+            joint_labels(labels, rows, factors[:, q], probability)
             for which in range(table.shape[0]):
                 if which != 1 or factors.shape[0] > 1:  # without its one factor nothing is explained
                     mean[:] = 0
                     for s in range(table.shape[1]):
                         _add_entries(
-                            codes[columns[q], rows], table[which, s, offsets[q] : offsets[q + 1]], weight[s], mean
+                            codes[columns[q], rows], table[which, s, offsets[q] : offsets[q + 1]], probability[s], mean
                         )
                 if which == 0:
                     _add(mean, explained[rows])
@@ -176,9 +176,9 @@ def _add(values, out):
 
 
 @inlined
-def _add_entries(codes, table, weight, out):
+def _add_entries(codes, table, probability, out):
     for row in range(codes.size):
-        out[row] += weight[row] * table[codes[row]]
+        out[row] += probability[row] * table[codes[row]]
 
 
 @jit

@@ -63,9 +63,9 @@ def log_odds(mean, variance, log_variance, constant, linear, quadratic):
             slope, bend = mean[0, j, i] / variance[0, j, i], 0.5 / variance[0, j, i]
             level = 0.5 * (log_variance[0, j, i] + mean[0, j, i] * slope)
             for s in range(1, n_states):
-                own = mean[s, j, i] / variance[s, j, i]
-                constant[s - 1, j, i] = level - 0.5 * (log_variance[s, j, i] + mean[s, j, i] * own)
-                linear[s - 1, j, i] = own - slope
+                rise = mean[s, j, i] / variance[s, j, i]
+                constant[s - 1, j, i] = level - 0.5 * (log_variance[s, j, i] + mean[s, j, i] * rise)
+                linear[s - 1, j, i] = rise - slope
                 quadratic[s - 1, j, i] = bend - 0.5 / variance[s, j, i]
 
 
@@ -102,10 +102,10 @@ def _two_moments(x, weight):
 
 
 @jit
-def log_mixture_sums(x, weight, alpha, log_prior, constant, linear, quadratic, out):
+def log_mixture_sums(x, sample_weight, alpha, log_prior, constant, linear, quadratic, out):
     """Sums over samples of log(p_j(x_i) / p(x_i | y_j=0)) where alpha > 0, added to out (J, n).
 
-    x (n, T) values; weight (T,); log_prior (k, J); constant, linear, quadratic (k - 1, J, n).
+    x (n, T) values; sample_weight (T,); log_prior (k, J); constant, linear, quadratic (k - 1, J, n).
     """
     total = np.empty(x.shape[1], x.dtype)
     for j in range(alpha.shape[0]):
@@ -116,7 +116,7 @@ def log_mixture_sums(x, weight, alpha, log_prior, constant, linear, quadratic, o
                     level = log_prior[s + 1, j] + constant[s, j, i]
                     _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
                 level = log_prior[-1, j] + constant[-1, j, i]
-                out[j, i] += _sum_with_last(x[i], level, linear[-1, j, i], quadratic[-1, j, i], total, weight)
+                out[j, i] += _sum_with_last(x[i], level, linear[-1, j, i], quadratic[-1, j, i], total, sample_weight)
 
 
 @jit
@@ -150,11 +150,11 @@ def _add_where(values, scale, there, out):
 
 
 @inlined
-def _sum_with_last(x, constant, linear, quadratic, total, weight):
+def _sum_with_last(x, constant, linear, quadratic, total, sample_weight):
     """The weighted sum after the last state is added, which need not be stored."""
     result = x.dtype.type(0)
     for row in range(x.shape[0]):
-        result += weight[row] * add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
+        result += sample_weight[row] * add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
     return result
 
 
@@ -170,24 +170,24 @@ def equivocation(weight, height, mean, precision, deviation, nodes, node_weight,
     for first in range(0, n_pairs, CHUNK):
         last = min(first + CHUNK, n_pairs)
         for s in range(n_states):
-            own = mean[s, first:last], deviation[s, first:last], height[s, first:last]
+            this_state = mean[s, first:last], deviation[s, first:last], height[s, first:last]
             for q in range(nodes.shape[0]):
                 for p in range(last - first):
                     total[p] = 0
                 for t in range(n_states):
                     if t != s:
                         other = mean[t, first:last], precision[t, first:last], height[t, first:last]
-                        _add_density(nodes[q], *own, *other, total)
+                        _add_density(nodes[q], *this_state, *other, total)
                 _add_product(weight[s, first:last], node_weight[q], total, out[first:last])
 
 
 @inlined
-def _add_density(node, own_mean, own_deviation, own_height, mean, precision, height, total):
-    """Add the density of another state at a node of the own one, relative to the own density there."""
+def _add_density(node, this_mean, this_deviation, this_height, mean, precision, height, total):
+    """Add the density of another state at a node of this one, relative to the density of this one there."""
     half = total.dtype.type(0.5)
-    for p in range(own_mean.shape[0]):
-        away = own_mean[p] + node * own_deviation[p] - mean[p]
-        z = height[p] - own_height[p] - half * (away * away * precision[p] - node * node)
+    for p in range(this_mean.shape[0]):
+        away = this_mean[p] + node * this_deviation[p] - mean[p]
+        z = height[p] - this_height[p] - half * (away * away * precision[p] - node * node)
         total[p] = add_log(total[p], z)
 
 
@@ -212,7 +212,7 @@ def add_explained(x, present, ratios, labels, explained, unique):
 
 @inlined
 def _explain_rows(x, present, ratios, labels, rows, explained, unique):
-    columns, factors, log_weight, log_rest, level, mean, half_precision, share = ratios
+    columns, factors, log_weight, log_rest, level, mean, half_precision, bias_correction = ratios
     n_states, n_rows, n_joint, depth = labels.shape[0], rows.stop - rows.start, mean.shape[0], factors.shape[0]
     # Of each joint state: the logarithm of its density times its weight, relative to the largest, that number itself,
     # and the label; then of all states of one factor together.
@@ -235,7 +235,7 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
         _take_log(sum_p, log_total)
         known[:] = 0
         for s in range(n_joint):
-            _add_mean(weight[s], log_p[s], log_weight[s, q], log_total, share, known)
+            _add_mean(weight[s], log_p[s], log_weight[s, q], log_total, bias_correction, known)
         there = present[q, rows] if present.shape[1] else always
         _add_where(known, 1.0, there, explained[rows])
         for place in range(depth):
@@ -251,7 +251,7 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
                     _add(sum_weight, weight[s], sum_weight)
                     _larger(sum_log_p, log_p[s], sum_log_p)
                 _take_log_of_sum(sum_p, sum_log_p)
-                _add_mean(sum_weight, sum_log_p, log_rest[place, rest, q], log_total, share, lost)
+                _add_mean(sum_weight, sum_log_p, log_rest[place, rest, q], log_total, bias_correction, lost)
             for row in range(n_rows):
                 lost[row] = known[row] - lost[row]
             _add_where(lost, 1.0, there, unique[factors[place, q], rows])
@@ -300,27 +300,29 @@ def _take_log_of_sum(total, out):
 
 
 @inlined
-def _add_mean(weight, log_p, log_weight, total, share, out):
+def _add_mean(weight, log_p, log_weight, total, bias_correction, out):
     """Add the weighted log-ratio of a density to the total one; log_p has it times a weight."""
-    if share == 0:
+    if bias_correction == 0:
         for row in range(weight.size):
             out[row] += weight[row] * (log_p[row] - log_weight - total[row])
     else:
         for row in range(weight.size):
             log_ratio = log_p[row] - log_weight - total[row]
-            out[row] += weight[row] * (log_ratio + share * (exp(min(log_ratio, LARGEST_RATIO)) - np.float32(1)))
+            out[row] += weight[row] * (
+                log_ratio + bias_correction * (exp(min(log_ratio, LARGEST_RATIO)) - np.float32(1))
+            )
 
 
 @jit_as_written
-def scale(numbers, weight, total, size, centre, square, least, most):
-    """The scale of columns (T, c), NaN where missing, of samples with weights (T,), into (c,) each, as survey.Scale."""
+def scale(numbers, sample_weight, total, size, centre, square, least, most):
+    """The scale of columns (T, c), NaN where missing, with sample weights (T,), into (c,) each, as survey.Scale."""
     n_rows, n = numbers.shape
     total[:], size[:], centre[:], square[:], least[:], most[:] = 0, 0, 0, 0, np.inf, -np.inf
     for row in range(n_rows):
         for i in range(n):
             x = numbers[row, i]
             there = x == x
-            total[i] += weight[row] if there else 0.0
+            total[i] += sample_weight[row] if there else 0.0
             size[i] = max(size[i], abs(x) if there else 0.0)
             least[i] = min(least[i], x if there else np.inf)
             most[i] = max(most[i], x if there else -np.inf)
@@ -332,19 +334,19 @@ def scale(numbers, weight, total, size, centre, square, least, most):
     for row in range(n_rows):
         for i in range(n):
             x = numbers[row, i]
-            centre[i] += weight[row] * (x * unit[i]) if x == x else 0.0
+            centre[i] += sample_weight[row] * (x * unit[i]) if x == x else 0.0
     for i in range(n):
         centre[i] /= max(total[i], 1e-300)
     for row in range(n_rows):
         for i in range(n):
             x = numbers[row, i]
             away = x * unit[i] - centre[i]
-            square[i] += weight[row] * away * away if x == x else 0.0
+            square[i] += sample_weight[row] * away * away if x == x else 0.0
 
 
 @jit_as_written
 def standardise(numbers, size, centre, spread, informative, farthest, values, present):
-    """(x / size - centre) / spread of columns (T, c) into values (c, T), at most so far from 0, and 0 where missing.
+    """(x / size - centre) / spread of columns (T, c) into values (c, T), 0 where missing, at most ``farthest`` from 0.
 
     present (c, T) gets which are there.
     """

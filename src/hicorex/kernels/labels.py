@@ -7,7 +7,10 @@ from hicorex.kernels.compiled import add_log, exp, inlined, jit, log, log1p
 
 @jit
 def probabilities(scores, log_prior, labels, log_normaliser):
-    """Labels p(y_j | x) (k, J, T) and their log normaliser (J, T) from scores (k - 1, J, T) and log p(y_j) (k, J)."""
+    """Labels p(y_j | x) (k, J, T) and their log normaliser (J, T) from scores (k - 1, J, T) and log p(y_j) (k, J).
+
+    This is eq:label_m but for the mixture in Z_j(x), which is the same in every state.
+    """
     n_states, n_factors, n_rows = labels.shape
     total = np.empty(n_rows, labels.dtype)
     for j in range(n_factors):
@@ -99,11 +102,11 @@ def _add_cost(label, log_prior, out):
 
 
 @jit
-def weighted_sums(values, weight, out):
-    """The sums of values (C, T) with weights (T,), in double precision, into out (C,)."""
+def weighted_sums(values, sample_weight, out):
+    """The sums of values (C, T) with sample weights (T,), in double precision, into out (C,)."""
     for c in range(values.shape[0]):
-        own = values[c]
+        value = values[c]
         total = 0.0
-        for row in range(weight.size):
-            total += np.float64(own[row]) * np.float64(weight[row])
+        for row in range(sample_weight.size):
+            total += np.float64(value[row]) * np.float64(sample_weight[row])
         out[c] = total

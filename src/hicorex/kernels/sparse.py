@@ -56,21 +56,21 @@ def count_labels(starts, rows, codes, places, labels, out):
 
 
 @jit
-def joint_counts(starts, rows, codes, columns, places, weight, labels, links, out):
+def joint_counts(starts, rows, codes, columns, places, sample_weight, labels, links, out):
     """Add the counts of each linked variable's cells in each joint state of its factors.
 
     columns (Q,) and links (D, Q) as in structure.joint_moments; places (Q,) where a variable's cells belong in
-    out (P, k^D); weight (T,); labels (k, J, T).
+    out (P, k^D); sample_weight (T,); labels (k, J, T).
     """
     for q in range(columns.size):
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         for cell in range(starts[columns[q]], starts[columns[q] + 1]):
             row = rows[cell]
-            add_joint_label(out[places[q] + codes[cell]], weight[row], labels, links[:, q], row, deep)
+            add_joint_label(out[places[q] + codes[cell]], sample_weight[row], labels, links[:, q], row, deep)
 
 
 @jit
-def joint_ones(starts, rows, columns, weight, ones, links, out):
+def joint_ones(starts, rows, columns, sample_weight, ones, links, out):
     """As joint_counts, where factors have two states, ones (J, T) the probability of state 1, and a column one place:
     out (Q, 2^D)."""
     for q in range(columns.size):
@@ -79,7 +79,7 @@ def joint_ones(starts, rows, columns, weight, ones, links, out):
         n = n_a = n_b = n_ab = n_c = n_ac = n_bc = n_abc = 0.0
         for cell in range(starts[columns[q]], starts[columns[q] + 1]):
             row = rows[cell]
-            w = weight[row]
+            w = sample_weight[row]
             a, b = w * first[row], w * second[row]
             ab = a * second[row]
             n += w
@@ -96,34 +96,34 @@ def joint_ones(starts, rows, columns, weight, ones, links, out):
 
 
 @jit
-def joint_totals(weight, ones, links, out):
+def joint_totals(sample_weight, ones, links, out):
     """As joint_ones, of all samples."""
     total = 0.0
     alone = np.zeros(ones.shape[0])
-    for row in range(weight.size):
-        total += weight[row]
+    for row in range(sample_weight.size):
+        total += sample_weight[row]
     for j in range(ones.shape[0]):
-        own = ones[j]
-        own_sum = 0.0
-        for row in range(weight.size):
-            own_sum += weight[row] * own[row]
-        alone[j] = own_sum
+        probability = ones[j]
+        of_factor = 0.0
+        for row in range(sample_weight.size):
+            of_factor += sample_weight[row] * probability[row]
+        alone[j] = of_factor
     for q in range(links.shape[1]):
         first, second = ones[links[0, q]], ones[links[1, q]]
         n_ab = n_c = n_ac = n_bc = n_abc = 0.0
         if links.shape[0] > 2 and links[-1, q] >= 0:
             third = ones[links[-1, q]]
             n_c = alone[links[-1, q]]
-            for row in range(weight.size):
-                c = weight[row] * third[row]
+            for row in range(sample_weight.size):
+                c = sample_weight[row] * third[row]
                 ab = first[row] * second[row]
-                n_ab += weight[row] * ab
+                n_ab += sample_weight[row] * ab
                 n_ac += first[row] * c
                 n_bc += second[row] * c
                 n_abc += ab * c
         else:
-            for row in range(weight.size):
-                n_ab += weight[row] * first[row] * second[row]
+            for row in range(sample_weight.size):
+                n_ab += sample_weight[row] * first[row] * second[row]
         _joint_states(total, alone[links[0, q]], alone[links[1, q]], n_ab, n_c, n_ac, n_bc, n_abc, out[q])
 
 
@@ -143,43 +143,43 @@ def _joint_states(n, n_a, n_b, n_ab, n_c, n_ac, n_bc, n_abc, out):
 
 
 @inlined
-def _label(scores, own, factor, row, f):
+def _label(scores, added, factor, row, f):
     """The most likely state without what a cell of category f adds to the scores."""
     best, state = 0.0, 0
     for s in range(scores.shape[0]):
-        score = scores[s, factor, row] - own[s, f]
+        score = scores[s, factor, row] - added[s, f]
         if score > best:
             best, state = score, s + 1
     return state
 
 
 @jit
-def tabulate_without(starts, rows, codes, offsets, zeros, owner, scores, own, weight, out):
+def tabulate_without(starts, rows, codes, offsets, zeros, owner, scores, added, sample_weight, out):
     """Add the weight of each category in the states that the label of a column's owner (n,) has without the column.
 
     offsets (n + 1,) where a column's categories begin; zeros (n,) where that of no cell is; scores (k - 1, J, T);
-    own (k - 1, F) what a category adds to the scores of the owner; weight (T,); out (k, F).
+    added (k - 1, F) what a category adds to the scores of the owner; sample_weight (T,); out (k, F).
     """
-    n_rows = weight.size
+    n_rows = sample_weight.size
     for i in range(owner.size):
         zero = zeros[i]
         # As if there were no cells, and then what the cells change.
         if scores.shape[0] == 1:
             ones = 0.0
             total = 0.0
-            score, least = scores[0, owner[i]], own[0, zero]
+            score, least = scores[0, owner[i]], added[0, zero]
             for row in range(n_rows):
-                total += weight[row]
-                ones += weight[row] if score[row] - least > 0 else 0.0
+                total += sample_weight[row]
+                ones += sample_weight[row] if score[row] - least > 0 else 0.0
             out[0, zero] += total - ones
             out[1, zero] += ones
         else:
             for row in range(n_rows):
-                out[_label(scores, own, owner[i], row, zero), zero] += weight[row]
+                out[_label(scores, added, owner[i], row, zero), zero] += sample_weight[row]
         for cell in range(starts[i], starts[i + 1]):
             row, f = rows[cell], offsets[i] + codes[cell]
-            out[_label(scores, own, owner[i], row, zero), zero] -= weight[row]
-            out[_label(scores, own, owner[i], row, f), f] += weight[row]
+            out[_label(scores, added, owner[i], row, zero), zero] -= sample_weight[row]
+            out[_label(scores, added, owner[i], row, f), f] += sample_weight[row]
         for state in range(out.shape[0]):
             out[state, zero] = max(out[state, zero], 0.0)
 
@@ -191,13 +191,13 @@ def add_constants(factors, table, labels, explained, unique):
     table (1 + d, k^d, P): what goes to explained (T,), and to unique (J, T) of each factor of the tuple.
     """
     every = slice(0, labels.shape[2])
-    weight = np.empty((table.shape[1], labels.shape[2]))
+    probability = np.empty((table.shape[1], labels.shape[2]))
     for p in range(factors.shape[1]):
-        joint_labels(labels, every, factors[:, p], weight)
+        joint_labels(labels, every, factors[:, p], probability)
         for joint in range(table.shape[1]):
-            explained += weight[joint] * table[0, joint, p]
+            explained += probability[joint] * table[0, joint, p]
             for place in range(factors.shape[0]):
-                unique[factors[place, p]] += weight[joint] * table[place + 1, joint, p]
+                unique[factors[place, p]] += probability[joint] * table[place + 1, joint, p]
 
 
 @jit
@@ -210,11 +210,11 @@ def add_cells(starts, rows, codes, columns, places, factors, table, labels, expl
             row = rows[cell]
             f = places[q] + codes[cell]
             for joint in range(table.shape[1]):
-                weight = 1.0
+                probability = 1.0
                 rest = joint
                 for place in range(factors.shape[0] - 1, -1, -1):
-                    weight *= labels[rest % n_states, factors[place, q], row]
+                    probability *= labels[rest % n_states, factors[place, q], row]
                     rest //= n_states
-                explained[row] += weight * table[0, joint, f]
+                explained[row] += probability * table[0, joint, f]
                 for place in range(factors.shape[0]):
-                    unique[factors[place, q], row] += weight * table[place + 1, joint, f]
+                    unique[factors[place, q], row] += probability * table[place + 1, joint, f]

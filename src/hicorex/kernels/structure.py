@@ -14,7 +14,7 @@ LARGEST_RATIO = np.float32(30)
 
 @inlined
 def rows_at_a_time(n_joint):
-    """How many samples are worked on at a time if each has so many joint states."""
+    """The number of samples that are worked on at a time if each has ``n_joint`` joint states."""
     return max(16, min(1024, CHUNK // n_joint))
 
 
@@ -26,9 +26,9 @@ def joint_labels(labels, rows, factors, out):
     """
     n_states = labels.shape[0]
     for joint in range(out.shape[0]):
-        rest, own = joint, out[joint]
+        rest, probability = joint, out[joint]
         for place in range(factors.size - 1, -1, -1):
-            _multiply(labels[rest % n_states, factors[place], rows], place == factors.size - 1, own)
+            _multiply(labels[rest % n_states, factors[place], rows], place == factors.size - 1, probability)
             rest //= n_states
 
 
@@ -43,10 +43,10 @@ def _multiply(values, is_first, out):
 
 
 @jit
-def joint_moments(x, columns, weight, labels, links, out):
+def joint_moments(x, columns, sample_weight, labels, links, out):
     """Add the moments 1, x, x^2 of each linked variable in each joint state of its factors.
 
-    x (n, T) values; columns (Q,) the linked variables; weight (Q, T) or (1, T); labels (k, J, T);
+    x (n, T) values; columns (Q,) the linked variables; sample_weight (Q, T) or (1, T); labels (k, J, T);
     links (D, Q) the factors of each, two or three, -1 for no third, as if that had but state 0;
     out (Q, k^D, n_moments), the last factor's state running fastest.
     """
@@ -55,26 +55,26 @@ def joint_moments(x, columns, weight, labels, links, out):
     ones = np.ones(n_rows, x.dtype)
     for q in range(columns.shape[0]):
         value = x[columns[q]]
-        own = weight[min(q, weight.shape[0] - 1)]
+        of_column = sample_weight[min(q, sample_weight.shape[0] - 1)]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         if n_states == 2 and not deep:
-            _add_moments_of_two(value, own, labels[1, links[0, q]], labels[1, links[1, q]], out[q, ::last])
+            _add_moments_of_two(value, of_column, labels[1, links[0, q]], labels[1, links[1, q]], out[q, ::last])
             continue
         for s in range(n_states):
             for t in range(n_states):
                 for u in range(n_states if deep else 1):
                     third = labels[u, links[-1, q]] if deep else ones
                     cell = out[q, (s * n_states + t) * last + u]
-                    _add_moments(value, own, labels[s, links[0, q]], labels[t, links[1, q]], third, cell)
+                    _add_moments(value, of_column, labels[s, links[0, q]], labels[t, links[1, q]], third, cell)
 
 
 @inlined
-def _add_moments(x, weight, first, second, third, out):
+def _add_moments(x, sample_weight, first, second, third, out):
     total = x.dtype.type(0)
     linear = x.dtype.type(0)
     square = x.dtype.type(0)
     for row in range(x.shape[0]):
-        w = weight[row] * first[row] * second[row] * third[row]
+        w = sample_weight[row] * first[row] * second[row] * third[row]
         total += w
         linear += w * x[row]
         square += w * x[row] * x[row]
@@ -85,12 +85,12 @@ def _add_moments(x, weight, first, second, third, out):
 
 
 @inlined
-def _add_moments_of_two(x, weight, first, second, out):
+def _add_moments_of_two(x, sample_weight, first, second, out):
     """The commonest case in one loop: two factors of two states, from their probabilities of state 1."""
     zero = x.dtype.type(0)
     n = n_a = n_b = n_ab = x_n = x_a = x_b = x_ab = xx_n = xx_a = xx_b = xx_ab = zero
     for row in range(x.shape[0]):
-        w, v = weight[row], x[row]
+        w, v = sample_weight[row], x[row]
         a, b = w * first[row], w * second[row]
         ab = a * second[row]
         n += w
@@ -116,30 +116,30 @@ def _add_moments_of_two(x, weight, first, second, out):
 
 
 @jit
-def joint_counts(codes, columns, offsets, weight, labels, links, out):
+def joint_counts(codes, columns, offsets, sample_weight, labels, links, out):
     """Add the counts of each linked variable's categories in each joint state of its factors.
 
     codes (n, T); columns (Q,) and links (D, Q) as in joint_moments; offsets (Q,) where a variable's
-    categories begin; weight (T,); labels (k, J, T); out (F, k^D).
+    categories begin; sample_weight (T,); labels (k, J, T); out (F, k^D).
     """
     n_states, _, n_rows = labels.shape
     for q in range(columns.shape[0]):
-        own, counts = codes[columns[q]], out[offsets[q] :]
+        code, counts = codes[columns[q]], out[offsets[q] :]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         if n_states == 2:
-            _add_two_states(own, counts, weight, labels, links[:, q], deep)
+            _add_two_states(code, counts, sample_weight, labels, links[:, q], deep)
         else:
             for row in range(n_rows):
-                add_joint_label(counts[own[row]], weight[row], labels, links[:, q], row, deep)
+                add_joint_label(counts[code[row]], sample_weight[row], labels, links[:, q], row, deep)
 
 
 @inlined
-def add_joint_label(counts, weight, labels, factors, row, deep):
+def add_joint_label(counts, sample_weight, labels, factors, row, deep):
     """Add the label of a sample for two factors, or three if deep, to counts by joint state (k^D,)."""
     n_states = labels.shape[0]
     last = counts.size // n_states**2
     for s in range(n_states):
-        first = weight * labels[s, factors[0], row]
+        first = sample_weight * labels[s, factors[0], row]
         for t in range(n_states):
             both = first * labels[t, factors[1], row]
             if not deep:
@@ -150,7 +150,7 @@ def add_joint_label(counts, weight, labels, factors, row, deep):
 
 
 @inlined
-def _add_two_states(codes, counts, weight, labels, factors, deep):
+def _add_two_states(codes, counts, sample_weight, labels, factors, deep):
     """As add_joint_label for each sample, where factors have two states, the commonest case."""
     a0, a1 = labels[0, factors[0]], labels[1, factors[0]]
     b0, b1 = labels[0, factors[1]], labels[1, factors[1]]
@@ -158,7 +158,7 @@ def _add_two_states(codes, counts, weight, labels, factors, deep):
     last = counts.shape[1] // 4
     for row in range(codes.size):
         cell = counts[codes[row]]
-        first0, first1 = weight[row] * a0[row], weight[row] * a1[row]
+        first0, first1 = sample_weight[row] * a0[row], sample_weight[row] * a1[row]
         both00, both01 = first0 * b0[row], first0 * b1[row]
         both10, both11 = first1 * b0[row], first1 * b1[row]
         if deep:
@@ -178,10 +178,10 @@ def _add_two_states(codes, counts, weight, labels, factors, deep):
 
 
 @jit
-def first_right_guesses(guess, label, weight, order, right, first):
+def first_right_guesses(guess, label, sample_weight, order, right, first):
     """Count for one variable how often each factor is guessed right, and first in the order.
 
-    guess (J, T) the state that the variable alone suggests, -1 for none; label (J, T); weight (T,);
+    guess (J, T) the state that the variable alone suggests, -1 for none; label (J, T); sample_weight (T,);
     order (S, m) the factors of each start, counted within it, best first; right and first (J,) are added to.
     """
     n_rows = guess.shape[1]
@@ -194,15 +194,15 @@ def first_right_guesses(guess, label, weight, order, right, first):
             n_first = 0.0
             for row in range(n_rows):
                 hit = guess[j, row] == label[j, row]
-                n_right += weight[row] * hit
-                n_first += weight[row] * (hit and not seen[row])
+                n_right += sample_weight[row] * hit
+                n_first += sample_weight[row] * (hit and not seen[row])
                 seen[row] |= hit
             right[j] += n_right
             first[j] += n_first
 
 
 @jit
-def gaussian_guesses(x, constant, linear, quadratic, label, weight, order, right, first):
+def gaussian_guesses(x, constant, linear, quadratic, label, sample_weight, order, right, first):
     """first_right_guesses for n Gaussian variables: x (n, T), NaN where missing; coefficients (k - 1, J, n);
     order (S, m, n); right and first (J, n)."""
     n_states, n_factors, n = linear.shape
@@ -220,11 +220,11 @@ def gaussian_guesses(x, constant, linear, quadratic, label, weight, order, right
                     if z > best[row]:
                         best[row] = z
                         guess[j, row] = s + 1
-        first_right_guesses(guess, label, weight, order[:, :, i], right[:, i], first[:, i])
+        first_right_guesses(guess, label, sample_weight, order[:, :, i], right[:, i], first[:, i])
 
 
 @jit
-def categorical_guesses(codes, offsets, table, label, weight, order, right, first):
+def categorical_guesses(codes, offsets, table, label, sample_weight, order, right, first):
     """first_right_guesses for n categorical variables: codes (n, T); table (J, F) the state that each
     category suggests, -1 for none; order (S, m, n); right and first (J, n)."""
     n, n_rows = codes.shape
@@ -233,7 +233,7 @@ def categorical_guesses(codes, offsets, table, label, weight, order, right, firs
         for j in range(table.shape[0]):
             for row in range(n_rows):
                 guess[j, row] = table[j, offsets[i] + codes[i, row]]
-        first_right_guesses(guess, label, weight, order[:, :, i], right[:, i], first[:, i])
+        first_right_guesses(guess, label, sample_weight, order[:, :, i], right[:, i], first[:, i])
 
 
 @jit

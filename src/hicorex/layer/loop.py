@@ -49,7 +49,7 @@ def fit_layer(
     run that ``notes`` hold under this name goes on where it was.
     """
     # A generator for each start, so that a start does not depend on the number of starts.
-    shared, *rngs = (np.random.default_rng(own) for own in seed.spawn(options.n_starts + 1))
+    shared, *rngs = (np.random.default_rng(child) for child in seed.spawn(options.n_starts + 1))
     run = notes.recall_run(name, data.blocks, options) or _first_run(data, options, engine, shared, rngs)
     passes = passes_over(data, options.batch_size, engine, seed, run.sums)
     race = Race(run, rngs, options, passes.pace)

@@ -92,7 +92,7 @@ def passes_over(
 
 def run_batch(state: State, batch: Data, fading: FadingSums | None, engine: Engine) -> tuple[PassSums, FadingSums]:
     """One pass over a batch, with sums over this and all batches before."""
-    found = run_pass(state, batch, engine)
-    fading = FadingSums.after(fading, batch, found.label_sum, [answers.sums for answers in found.answers])
-    answers = [own._replace(sums=sums) for own, sums in zip(found.answers, fading.sums, strict=True)]
-    return PassSums(fading.label_sum, found.log_z, answers, batch.total / fading.total), fading
+    label_sum, log_z, of_batch, _ = run_pass(state, batch, engine)
+    fading = FadingSums.after(fading, batch, label_sum, [answers.sums for answers in of_batch])
+    answers = [of_block._replace(sums=sums) for of_block, sums in zip(of_batch, fading.sums, strict=True)]
+    return PassSums(fading.label_sum, log_z, answers, batch.total / fading.total), fading

@@ -34,7 +34,7 @@ class Progress:
         """An iteration, of ``most`` at most, is done: the best objective so far, and the starts still running."""
 
     def layer_done(self) -> None:
-        """The factors of a layer are found."""
+        """The factors of a layer are learned."""
 
 
 class Lines(Progress):

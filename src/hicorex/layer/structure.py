@@ -18,7 +18,7 @@ class Measured(NamedTuple):
     """What a rule goes by, of one block, after a pass.
 
     estimate : the marginals by the sums of the pass, for the factors of ``n_starts`` starts
-    questions, answers : what the pass was asked beyond the marginals, and what it found out
+    questions, answers : what the pass was asked beyond the marginals, and what it measured
     measured_share : of the weight of the sums, that of the samples which answered
     """
 

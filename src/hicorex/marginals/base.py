@@ -20,10 +20,12 @@ from hicorex import kernels
 # Every state's marginal is estimated as if it had seen one more sample of the column's marginal.
 PRIOR_SAMPLES = 1.0
 
-# Each family has named tuples of arrays, and tiles, which others pass along without a look inside.
+# What each family has in another form, and what others pass along without a look inside.
 Parameters = Any
 Coefficients = Any
 Tile = Any
+FamilySamples = Any
+FamilyBlock = Any
 Sums = tuple[np.ndarray, ...]
 
 
@@ -45,7 +47,7 @@ class Samples(Protocol):
     def append(self, others: Sequence[Self]) -> Self:
         """These samples, and after them those of others."""
 
-    def shuffle(self, block: Any, rng: np.random.Generator) -> Self:
+    def shuffle(self, block: FamilyBlock, rng: np.random.Generator) -> Self:
         """The samples of a block, each column in another order."""
 
 
@@ -93,7 +95,7 @@ class Block(ABC):
         """The weight of the samples in which each column is observed, (n,), by the totals."""
 
     @abstractmethod
-    def tile(self, samples: Any, rows: slice) -> Tile:
+    def tile(self, samples: FamilySamples, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
 
     @abstractmethod
@@ -178,7 +180,7 @@ class Questions(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What a pass over a tile found out about a block: sums, so that those of tiles add up.
+    """What a pass over a tile measured of a block: sums, so that those of tiles add up.
 
     sums : of the marginals
     log_mixture : of log(p_j(x_i) / p(x_i | y_j=0)), (J, n), if the totals do not tell them

@@ -184,13 +184,13 @@ class Gaussian(Block):
         """Parameters, structure and questions in the form that a pass over tiles uses."""
         dtype = self.dtype
         log_odds = self.log_odds(parameters)
-        weight = alpha.astype(dtype)
-        constant = log_odds.constant * weight
+        shares = alpha.astype(dtype)
+        constant = log_odds.constant * shares
         if_observed = constant[:, :, self.gaps]
         complete = constant.sum(axis=2, dtype=float) - if_observed.sum(axis=2, dtype=float)
         return PassCoefficients(
-            log_odds.linear * weight,
-            log_odds.quadratic * weight,
+            log_odds.linear * shares,
+            log_odds.quadratic * shares,
             complete.reshape(-1, 1).astype(dtype),
             if_observed,
             alpha,

@@ -5,14 +5,14 @@ Every statistic is that of a table of zeros and what the other cells change in i
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse import csc_array, csr_array, vstack
 
 from hicorex import kernels
-from hicorex.marginals.base import Answers, Coefficients, Questions, Sums, Tile, most_likely
+from hicorex.marginals.base import Answers, Coefficients, FamilySamples, Questions, Sums, Tile, most_likely
 from hicorex.marginals.categorical import Categorical, Parameters
 
 # Columns that are made dense at a time, where nothing better is known.
@@ -140,12 +140,12 @@ class SparseCategorical(Categorical):
         self.zeros = self.offsets[:-1] + zero
         self.places = np.arange(sizes.size) - 1 if binary else self.offsets[:-1]
 
-    def codes_of(self, samples: Any) -> Iterable[np.ndarray]:
+    def codes_of(self, samples: FamilySamples) -> Iterable[np.ndarray]:
         """The codes (N,) of one column after the other."""
         tile = self.tile(samples, slice(None))
         return (tile.dense(np.array([i]))[0] for i in range(self.n_columns))
 
-    def tile(self, samples: Any, rows: slice) -> Tile:
+    def tile(self, samples: FamilySamples, rows: slice) -> Tile:
         """Some samples, in the form that the other methods take."""
         return SparseTile(samples, rows, self.zero)
 
@@ -267,11 +267,11 @@ class SparseCategorical(Categorical):
         for first in range(0, self.n_columns, SLICE):
             columns = np.arange(first, min(first + SLICE, self.n_columns))
             order = np.ascontiguousarray(coefficients.questions.order[:, :, columns])
-            found = np.zeros((2, labels.shape[1], columns.size))
+            some = np.zeros((2, labels.shape[1], columns.size))
             kernels.structure.categorical_guesses(
-                tile.dense(columns), self.offsets[columns], coefficients.guess, label, sample_weight, order, *found
+                tile.dense(columns), self.offsets[columns], coefficients.guess, label, sample_weight, order, *some
             )
-            guesses[:, :, columns] = found
+            guesses[:, :, columns] = some
         return guesses
 
 
