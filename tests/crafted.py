@@ -122,10 +122,10 @@ def used(raw, X, folder, report=True):
     from hicorex import HicorexError
     from hicorex.findings.description import description
     from hicorex.findings.words import summary
-    from hicorex.model_file import check_model
+    from hicorex.model_file import model_of
 
     try:
-        model = from_bytes(raw, "model", "file", check_model)
+        model = from_bytes(raw, "model", "file", model_of)
     except HicorexError:
         return False
     with warnings.catch_warnings():

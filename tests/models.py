@@ -5,6 +5,8 @@ import pandas as pd
 from conftest import mixed_table
 
 from hicorex import Corex, HierarchicalCorex
+from hicorex.model_file import model_of
+from hicorex.storage.archive import from_bytes, to_bytes
 
 
 def mixed_frame(n_samples=200, seed=0):
@@ -37,3 +39,18 @@ MODELS = {
         mixed_frame()[0],
     ),
 }
+
+
+def layers_of(model):
+    """The layers of a model as estimators: those of a hierarchy, or the model itself."""
+    return getattr(model, "layers_", [model])
+
+
+def model_bytes(model):
+    """A fitted model as the bytes of its file."""
+    return to_bytes("model", model.record())
+
+
+def model_from(raw):
+    """The model in the bytes of a file."""
+    return from_bytes(raw, "model", "file", model_of)

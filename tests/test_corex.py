@@ -31,7 +31,7 @@ def frame():
 
 def test_auto_takes_floats_as_gaussian_and_the_rest_as_categorical(frame):
     corex = Corex(2, random_state=0).fit(frame)
-    kinds = dict(zip(frame.columns, corex._schema.kinds, strict=True))
+    kinds = dict(zip(frame.columns, corex.fitted_.layers[0].encoder.kinds, strict=True))
     assert {name for name, kind in kinds.items() if kind == "gaussian"} == {"v0", "v1", "v5", "v6", "v10", "v12"}
 
 
@@ -60,7 +60,7 @@ def test_marginals_by_name_index_and_list_are_the_same(frame):
     by_name = Corex(2, marginals={"v7": "categorical", "v0": "rank"}, random_state=0).fit(numbers)
     by_index = Corex(2, marginals={2: "categorical", 0: "rank"}, random_state=0).fit(numbers)
     by_list = Corex(2, marginals=["rank", "gaussian", "categorical", "auto"], random_state=0).fit(numbers)
-    assert by_name._schema.kinds == ["rank", "gaussian", "categorical", "gaussian"]
+    assert by_name.fitted_.layers[0].encoder.kinds == ["rank", "gaussian", "categorical", "gaussian"]
     assert_array_equal(by_name.tcs_, by_index.tcs_)
     assert_array_equal(by_name.tcs_, by_list.tcs_)
 
@@ -77,13 +77,13 @@ def test_rank_marginals_do_not_change_under_monotone_maps():
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_set_output_names_the_factors(frame, container):
     labels = Corex(2, random_state=0).set_output(transform=container).fit(frame).transform(frame)
-    assert list(labels.columns) == ["corex0", "corex1"]
+    assert list(labels.columns) == ["layer1_factor0", "layer1_factor1"]
     assert labels.shape == (200, 2)
 
 
 def test_feature_names_out():
     X, _ = make_independent_clusters(cluster_size=3, random_state=0)
-    assert list(Corex(3, random_state=0).fit(X).get_feature_names_out()) == ["corex0", "corex1", "corex2"]
+    assert list(Corex(3, random_state=0).fit(X).get_feature_names_out()) == [f"layer1_factor{j}" for j in range(3)]
 
 
 def test_pickled_models_label_alike(frame):
@@ -123,7 +123,7 @@ def test_new_samples_with_missing_values_are_labelled():
     holes = X.copy()
     holes[np.random.default_rng(0).random(X.shape) < 0.5] = np.nan
     assert_array_equal(corex.transform(holes), corex.transform(X))
-    assert_allclose(corex.posteriors(np.full((1, 80), np.nan))[0], corex._state.prior.T)
+    assert_allclose(corex.posteriors(np.full((1, 80), np.nan))[0], corex.fitted_.layers[0].state.prior.T)
 
 
 def test_log_z_is_what_the_bound_is_the_mean_of():
@@ -148,5 +148,5 @@ def test_large_tables_are_labelled_in_batches(monkeypatch):
     X, _ = make_independent_clusters(cluster_size=5, random_state=0)
     corex = Corex(2, random_state=0).fit(X)
     whole = corex.log_z(X)
-    monkeypatch.setattr("hicorex.corex.BATCH_CELLS", 7 * X.shape[1])
+    monkeypatch.setattr("hicorex.fitted.BATCH_CELLS", 7 * X.shape[1])
     assert_allclose(corex.log_z(X), whole)

@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from hicorex import Corex, HicorexError, HierarchicalCorex, representation_bounds
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
+from hicorex.fitted import StopReason
 from hicorex.selection.sizing import SizeReason
 
 
@@ -117,7 +118,8 @@ def test_auto_finds_four_factors_in_example_1_and_no_layer_above(seed):
     X, truth = make_independent_clusters(random_state=seed)
     model = HierarchicalCorex("auto", random_state=seed).fit(X)
     assert [layer.n_factors_ for layer in model.layers_] == [4]
-    assert "no more than chance" in model.stop_reason_
+    assert model.stop_reason_ is StopReason.NOTHING_MORE
+    assert not model.next_sizing_.chosen.explains
     assert adjusted_rand_score(truth.clusters, model.layers_[0].clusters_) == 1
 
 
@@ -138,7 +140,7 @@ def test_auto_finds_a_latent_tree(n_clusters, seed):
     X, truth = make_latent_tree(2000, 20 * n_clusters, n_clusters, root_flip=0.25, random_state=seed)
     model = HierarchicalCorex("auto", n_init=4, random_state=0).fit(X)
     assert [layer.n_factors_ for layer in model.layers_] == [n_clusters, 1]
-    assert model.stop_reason_ == "there is one factor on top"
+    assert model.stop_reason_ is StopReason.ONE_FACTOR
     assert adjusted_rand_score(truth.clusters, model.layers_[0].clusters_) == 1
 
 
@@ -154,7 +156,7 @@ def test_auto_finds_three_layers(n_factors, root_flip, seed):
 def test_auto_claims_nothing_in_noise(seed):
     model = HierarchicalCorex("auto", random_state=seed).fit(np.random.default_rng(seed).normal(size=(200, 30)))
     assert [layer.n_factors_ for layer in model.layers_] == [1]
-    assert "no more than chance" in model.stop_reason_
+    assert model.stop_reason_ is StopReason.NOTHING
 
 
 def test_auto_on_tiny_tables():
@@ -398,4 +400,4 @@ def test_heavy_tails_do_not_lead_auto_astray():
         model = HierarchicalCorex("auto", n_init=2, random_state=seed).fit(X)
         if not model.layers_[0].sizing_.chosen.explains:
             assert len(model.layers_) == 1
-            assert "in layer 1" in model.stop_reason_
+            assert model.stop_reason_ is StopReason.NOTHING

@@ -9,12 +9,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from models import model_bytes
 from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import parquet
 
 import hicorex
 from hicorex import Corex, HicorexError, plot
-from hicorex.storage.archive import to_bytes
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
@@ -57,7 +57,12 @@ def test_numbers_of_any_size_give_finite_results_without_a_warning(name, margina
     assert model.tc_ > 0.5 or "far out" in name  # of which normal distributions see nothing else
     far = np.where(table > 0, -LARGEST, LARGEST)
     said = [model.log_z(table), model.posteriors(table), *model.surprise(table), model.log_z(far)]
-    said += [model.alpha_, model.mutual_information_, model._schema.centre, model._schema.spread]
+    said += [
+        model.alpha_,
+        model.mutual_information_,
+        model.fitted_.layers[0].encoder.centre,
+        model.fitted_.layers[0].encoder.spread,
+    ]
     for bounds in (model.bounds_, model.bounds(table), model.bounds(cv=2)):
         said += [bounds.lower, bounds.lower_stderr]
     model.partial_fit(table)
@@ -82,7 +87,9 @@ def test_numbers_of_any_size_may_have_weights(name, weight):
     model = Corex(1, **FAST).fit(table, sample_weight=weight)
     model.partial_fit(table, sample_weight=weight)
     far = model.partial_fit(np.where(table > 0, -LARGEST, LARGEST), sample_weight=weight)
-    assert all(np.isfinite(own).all() for own in (model._schema.spread, far.log_z(table), far.bounds_.lower))
+    assert all(
+        np.isfinite(own).all() for own in (model.fitted_.layers[0].encoder.spread, far.log_z(table), far.bounds_.lower)
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-310, 1e-308, 2.0**1000])
@@ -111,7 +118,7 @@ OBJECTS = np.column_stack([X[:, :2].astype(object), np.where(COIN, "a", "b"), CO
 )
 def test_missing_cells_of_objects_are_missing_in_any_column(gap):
     model = fitted(OBJECTS)
-    assert model._schema.kinds == ["gaussian", "gaussian", "categorical", "categorical"]
+    assert model.fitted_.layers[0].encoder.kinds == ["gaussian", "gaussian", "categorical", "categorical"]
     for column in range(4):
         row = np.array([[0.1, 0.2, "a", 1]], object)
         row[0, column] = gap
@@ -123,13 +130,13 @@ def test_missing_cells_of_objects_are_missing_in_any_column(gap):
         some[::5, column] = gap
         usual = OBJECTS.copy()
         usual[::5, column] = None
-        assert to_bytes("model", fitted(some)) == to_bytes("model", fitted(usual))
+        assert model_bytes(fitted(some)) == model_bytes(fitted(usual))
     assert model.transform(np.full((1, 4), gap, object)).shape == (1, 1)
 
 
 def test_rows_as_lists_are_read_cell_by_cell():
     model = fitted(OBJECTS)
-    assert to_bytes("model", fitted(OBJECTS.tolist())) == to_bytes("model", model)
+    assert model_bytes(fitted(OBJECTS.tolist())) == model_bytes(model)
     for row in ([0.1, None, "a", 1], [0.1, np.nan, "a", 1], [0.1, 0.2, "a", 1]):
         assert_array_equal(model.log_z([row]), model.log_z(np.array([row], object)))
 
@@ -151,7 +158,7 @@ FRAMES = {
 def test_decimal_numbers_are_numbers(library):
     for column in (DECIMALS, [None, *DECIMALS[1:]]):
         model = fitted(FRAMES[library](column))
-        assert model._schema.kinds == ["gaussian", "gaussian"]
+        assert model.fitted_.layers[0].encoder.kinds == ["gaussian", "gaussian"]
         plain = np.array([np.nan if value is None else float(value) for value in column])
         assert_array_equal(model.tcs_, fitted(np.column_stack([X[:, 1], plain])).tcs_)
 
@@ -238,5 +245,5 @@ def test_a_table_on_disk_whose_first_rows_lack_values_is_read_by_its_types(tmp_p
     column = pa.array([None, None, *COIN[2:].tolist()]).cast(kind)
     parquet.write_table(pa.table({"x": X[:, 0], "y": X[:, 1], "late": column}), tmp_path / "t.parquet")
     model = fitted(tmp_path / "t.parquet")
-    assert model._schema.kinds == ["gaussian", "gaussian", "categorical"]
+    assert model.fitted_.layers[0].encoder.kinds == ["gaussian", "gaussian", "categorical"]
     assert model.alpha_[2] > 0

@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from models import model_bytes
 from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
 from hicorex.exceptions import ClusterLostError
-from hicorex.layer.progress import Progress
-from hicorex.storage.archive import to_bytes
+from hicorex.layer.progress import Progress, heard_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FAST = {"n_init": 1, "max_iter": 12, "tol": 0.1, "n_jobs": 1, "random_state": 0}
@@ -46,7 +46,7 @@ def state_of(model, X):
     if not hasattr(model, "bounds_"):
         return attributes
     said = model.transform(X), model.log_z(X), model.score(X), repr(model.bounds()), repr(model.bounds(X))
-    return attributes, to_bytes("model", model), [np.asarray(own).tolist() for own in said]
+    return attributes, model_bytes(model), [np.asarray(own).tolist() for own in said]
 
 
 def assert_unchanged(model, act, error, match=None):
@@ -118,13 +118,11 @@ def test_a_checkpoint_of_other_data_or_parameters(fitted, name, tmp_path):
 def test_an_end_in_the_middle_of_the_loop(fitted, name, error, iteration, tmp_path):
     for k, model in enumerate((fitted[name], MODELS[name]())):
         for act in (lambda m, k=k: m.fit(NEW, checkpoint=tmp_path / f"c{k}"), lambda m: m.fit(NEW)):
-            model._listener = Ending(error, iteration)
-            assert_unchanged(model, act, error, "here")
+            with heard_by(Ending(error, iteration)):
+                assert_unchanged(model, act, error, "here")
         assert (tmp_path / f"c{k}").exists()  # what was done is kept, but not by the model
-        del model._listener
-    unfitted = MODELS[name]()
-    unfitted._listener = Ending(error, iteration)
-    assert_unchanged(unfitted, lambda m: m.partial_fit(NEW), error, "here")
+    with heard_by(Ending(error, iteration)):
+        assert_unchanged(MODELS[name](), lambda m: m.partial_fit(NEW), error, "here")
 
 
 @pytest.mark.parametrize("name", ["layer", "hierarchy"])
@@ -135,11 +133,12 @@ def test_an_interruption_of_the_last_step(fitted, name, method, monkeypatch):
 
     streaming = MODELS[name]().fit(OLD).partial_fit(OLD)
     with monkeypatch.context() as patched:
-        patched.setattr(f"hicorex.{'corex' if name == 'layer' else 'hierarchy'}.gather", interrupted)
+        module = "hierarchy" if name == "hierarchy" else "learning" if method == "fit" else "corex"
+        patched.setattr(f"hicorex.{module}.gather", interrupted)
         for model in (fitted[name], streaming, MODELS[name]()):
             assert_unchanged(model, lambda m: getattr(m, method)(OLD[::-1]), KeyboardInterrupt, "here")
     again = MODELS[name]().fit(OLD).partial_fit(OLD).partial_fit(OLD[::-1])
-    assert to_bytes("model", streaming.partial_fit(OLD[::-1])) == to_bytes("model", again)
+    assert model_bytes(streaming.partial_fit(OLD[::-1])) == model_bytes(again)
 
 
 @pytest.mark.parametrize("name", ["layer", "hierarchy"])
@@ -158,12 +157,12 @@ def test_warnings_that_are_errors(fitted, name):
 @pytest.mark.parametrize("name", ["layer of any size", "hierarchy"])
 def test_what_an_earlier_fit_left_is_gone_after_another(name):
     model = MODELS[name]().fit(OLD).partial_fit(OLD)
-    model._reading = {"names": NAMES}
+    model.with_reading({"names": NAMES})
     before = vars(model)["bounds_"]
     assert model.fit(NEW.to_numpy()) is model
     assert model.bounds_ is not before
     fresh = MODELS[name]().fit(NEW.to_numpy())
     assert vars(model).keys() == vars(fresh).keys()
     assert not hasattr(model, "feature_names_in_")
-    assert to_bytes("model", model) == to_bytes("model", fresh)
+    assert model_bytes(model) == model_bytes(fresh)
     assert_array_equal(model.transform(NEW.to_numpy()), fresh.transform(NEW.to_numpy()))

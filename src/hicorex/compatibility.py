@@ -1,6 +1,6 @@
 """What hicorex uses of scikit-learn beyond its public names, each with the reason and what would replace it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 # Checks the parameters of an estimator before a method runs; without it each method would begin by such a check.
 from sklearn.base import _fit_context as fit_context
@@ -26,7 +26,6 @@ __all__ = [
     "check_pandas_support",
     "fit_context",
     "num_samples",
-    "parameter_names",
     "safe_indexing",
     "validate_parameters",
 ]
@@ -35,8 +34,3 @@ __all__ = [
 def validate_parameters(estimator: "BaseEstimator") -> None:
     """Refuse parameters that the estimator cannot have; ``fit_context`` does so by the same method."""
     estimator._validate_params()
-
-
-def parameter_names(estimator: type) -> list[Any]:
-    """The parameters of a class of estimators; ``get_params`` needs an object, and so values for them."""
-    return estimator._get_param_names()  # type: ignore[attr-defined]

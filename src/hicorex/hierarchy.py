@@ -1,35 +1,47 @@
 """HierarchicalCorex: layers of factors, each of which explains the dependence among the factors below it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise, repeat
 from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hicorex.base import LayeredEstimator
+from hicorex.base import LayeredEstimator, Training, names_of_columns
+from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
-from hicorex.compatibility import Interval, StrOptions, fit_context, parameter_names
-from hicorex.corex import Corex
+from hicorex.compatibility import Interval, StrOptions, fit_context
+from hicorex.corex import PARAMETERS, Corex, options_of
 from hicorex.engine import Engine
 from hicorex.exceptions import HicorexError
-from hicorex.findings.reasons import why_this_size
+from hicorex.fitted import (
+    FileReading,
+    FittedLayer,
+    FittedModel,
+    OfBatch,
+    StopReason,
+    log_odds_of,
+    posteriors_of,
+    states_and_log_z_of,
+    states_of,
+)
 from hicorex.input.sources import Source, source_of
 from hicorex.input.weights import weighted
-from hicorex.layer.data import Data
 from hicorex.layer.notes import Notes
-from hicorex.layer.progress import Progress
+from hicorex.learning import Learned, learn_layer, learn_more
+from hicorex.names import layer_name
+from hicorex.selection.sizing import Sizing
 from hicorex.storage.checkpoint import noting
-from hicorex.storage.contents import STORED, Stored
 from hicorex.storage.layer_checks import MOST_STATES
-from hicorex.storage.model_checks import check_hierarchy
+from hicorex.storage.records import HierarchyRecord, hierarchy_record
+from hicorex.storage.soundness import checking
+from hicorex.surprise import Usual
 
 # Parameters that mean the same in every layer.
 SHARED = ("structure", "n_init", "max_iter", "tol", "batch_size", "n_jobs", "verbose")
-# What a fit sets, beside the parameters.
-FITTED = ("n_features_in_", "feature_names_in_", "layers_", "bounds_", "tc_", "n_iter_", "stop_reason_", "_usual")
 
 
 class HierarchicalCorex(LayeredEstimator):
@@ -59,8 +71,12 @@ class HierarchicalCorex(LayeredEstimator):
         What the fits maximised, summed over the layers.
     n_iter_ : int
         Most iterations of a layer.
-    stop_reason_ : str
-        Why there is no further layer.
+    stop_reason_ : StopReason
+        Why there is no further layer: AS_ASKED, ONE_FACTOR on top, or NOTHING or NOTHING_MORE to explain.
+    next_sizing_ : Sizing or None
+        Where there is NOTHING_MORE: the sizes tried for a further layer.
+    fitted_ : FittedModel
+        What the layers have learned, frozen.
 
     Examples
     --------
@@ -77,12 +93,13 @@ class HierarchicalCorex(LayeredEstimator):
     """
 
     layers_: list[Corex]
-    _fitted = FITTED
-    _parameter_constraints: dict = Corex._parameter_constraints | {
+    stop_reason_: StopReason
+    next_sizing_: Sizing | None
+
+    _parameter_constraints = PARAMETERS | {
         "layers": [tuple, list, np.ndarray, Integral, StrOptions({"auto"})],
         "n_states": [Interval(Integral, 2, MOST_STATES, closed="both"), tuple, list, np.ndarray],
     }
-    _parameter_constraints.pop("n_factors")
 
     def __init__(
         self,
@@ -129,12 +146,11 @@ class HierarchicalCorex(LayeredEstimator):
         -------
         self
         """
-        learner = self._unfitted()
         with noting(checkpoint, self._decisive()) as notes:
             table, weight = weighted(source_of(X, least_samples=2), sample_weight)
             with table.engine(self.n_jobs) as engine:
-                learner._fit(table, weight, engine, notes, self._progress())
-        return self._publish(learner, X, table, weight)
+                fitted, layers = self._learn(table, weight, engine, notes)
+        return self._publish(fitted, layers, Training.of(X, table, weight))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -142,140 +158,143 @@ class HierarchicalCorex(LayeredEstimator):
 
         The first batch decides on the layers and their sizes.
         """
-        learner = self._copied()
         table, weight = weighted(source_of(X, least_samples=2), sample_weight)
         with table.engine(self.n_jobs) as engine:
-            learner._learn_more(table, weight, engine, self._progress())
-        return self._publish(learner, X, table, weight)
+            if hasattr(self, "fitted_"):
+                fitted, layers = self.fitted_, self.layers_
+                self._checked(table)
+            else:
+                fitted, layers = self._learn(table, weight, engine, Notes())
+            fitted = self._learn_more(fitted, table, weight, engine)
+        return self._publish(fitted, layers, Training.of(X, table, weight))
 
-    def _learn_more(self, table: Source, weight: np.ndarray | None, engine: Engine, progress: Progress) -> None:
-        """One more batch, through layers that are no others' yet."""
-        if not hasattr(self, "layers_"):
-            self._fit(table, weight, engine, Notes(), progress)
-        validate_data(self, table.head, reset=False, skip_check_array=True)
-        self.layers_ = [layer._copied() for layer in self.layers_]
-        stacked: list[StackedLayer] = []
-        read: list[Data] = []
-        below = table
-        for k, layer in enumerate(self.layers_):
-            own, data = layer._learn_more(below, weight, engine, Progress())
-            read.append(data)
-            above = k + 1 < len(self.layers_)
-            feeding = layer._feed(data, engine) if above else None
-            stacked.append(own._replace(feeding=feeding, read=layer._schema.encode_labels if k else None))
-            if above:
-                below = layer._label_table(data, engine)
-        self.tc_ = float(sum(layer.tc_ for layer in self.layers_))
-        self.n_iter_ = max(layer.n_iter_ for layer in self.layers_)
-        self._conclude(gather(read[0], stacked, engine, name=self._column_name))
+    def _learn_more(self, fitted: FittedModel, table: Source, weight: np.ndarray | None, engine: Engine) -> FittedModel:
+        """What one more batch makes of what was learned, layer by layer."""
+        stack = _Stack()
+        for k, layer in enumerate(fitted.layers):
+            below = stack.labels(engine) if k else table
+            stack.add(learn_more(layer, below, weight, self.structure, engine), engine)
+        evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
+        return replace(
+            fitted, layers=stack.layers, bounds=bounds_of([evidence]), usual=Usual.of(evidence), reading=FileReading()
+        )
 
-    def _fit(self, table: Source, weight: np.ndarray | None, engine: Engine, notes: Notes, progress: Progress) -> None:
-        sizes, states = self._shape()
-        validate_data(self, table.head, skip_check_array=True)
+    def _learn(
+        self, table: Source, weight: np.ndarray | None, engine: Engine, notes: Notes
+    ) -> tuple[FittedModel, list[Corex]]:
+        """What the layers learn from samples, and the estimators of the layers, not fitted."""
+        names, progress = names_of_columns(table), self._progress()
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        layers: list[Corex] = []
-        stop_reason = "as many layers as asked for"
-        read: list[Data] = []
-        stacked: list[StackedLayer] = []
-        for size, n_states in zip(sizes, states, strict=True):
-            if layers:
-                table = layers[-1]._label_table(read[-1], engine)
-            layer = self._layer(size, n_states, rng, inner=bool(layers))
-            progress.layer(len(layers) + 1)
-            data, seen = layer._fit(table, weight, engine, notes.within(f"layer{len(layers) + 1}"), progress)
-            explains = size != "auto" or layer.sizing_.chosen.explains
-            if not explains:
-                stop_reason = f"in layer {len(layers) + 1}, {why_this_size(layer.sizing_)}"
-            if layers and not explains:
+        stack, layers = _Stack(), list[Corex]()
+        stop_reason, next_sizing = StopReason.AS_ASKED, None
+        for k, (size, n_states) in enumerate(zip(*self.shape(), strict=True)):
+            below = stack.labels(engine) if k else table
+            layer = self._layer(size, n_states, rng, inner=k > 0)
+            progress.layer(k + 1)
+            options = options_of(layer, reads_labels=k > 0)
+            learned = learn_layer(below, weight, options, engine, notes.within(layer_name(k + 1)), progress)
+            sizing = learned.layer.sizing
+            explains = sizing is None or sizing.chosen.explains
+            if k and not explains:
+                stop_reason, next_sizing = StopReason.NOTHING_MORE, sizing
                 break
-            if layers:
-                stacked[-1] = stacked[-1]._replace(feeding=layers[-1]._feed(read[-1], engine))
-            stacked.append(StackedLayer(seen, read=layer._schema.encode_labels if layers else None))
+            stack.add(learned, engine)
             layers.append(layer)
-            read.append(data)
-            if size == "auto" and layer.n_factors_ == 1 and explains:
-                stop_reason = "there is one factor on top"
-            if size == "auto" and (layer.n_factors_ == 1 or not explains):
+            if sizing is not None and not explains:
+                stop_reason = StopReason.NOTHING
                 break
-        self.layers_ = layers
-        self.stop_reason_ = stop_reason
-        self.n_iter_ = max(layer.n_iter_ for layer in layers)
-        self.tc_ = float(sum(layer.tc_ for layer in layers))
-        self._conclude(gather(read[0], stacked, engine, name=self._column_name))
+            if sizing is not None and learned.layer.n_factors == 1:
+                stop_reason = StopReason.ONE_FACTOR
+                break
+        fitted = FittedModel(stack.layers, stack.learned[0].layer.bounds, stack.learned[0].layer.usual, names)
+        evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
+        return replace(
+            fitted,
+            bounds=bounds_of([evidence]),
+            usual=Usual.of(evidence),
+            stop_reason=stop_reason,
+            next_sizing=next_sizing,
+        ), layers
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
-        return np.hstack(self._through(X, Corex._label))
+        return np.hstack(self._through(X, states_of)[0])
 
     def posteriors(self, X: Any, layer: int | None = None) -> np.ndarray:
         """p(y_j = s | layer below), (n_samples, n_factors, n_states), of all layers or of one, 1, 2, ...
 
         Layers of fewer states than others are filled up with 0.
         """
-        return _side_by_side(self._through(X, Corex.posteriors, layer), 0)
+        return _side_by_side(self._through(X, posteriors_of, layer)[0], 0)
 
     def log_odds(self, X: Any, layer: int | None = None) -> np.ndarray:
         """log p(y_j = s | below) / p(y_j = 0 | below), s > 0, (n_samples, n_factors, n_states - 1), as posteriors.
 
         Layers of fewer states than others are filled up with -inf.
         """
-        return _side_by_side(self._through(X, Corex.log_odds, layer), -np.inf)
+        return _side_by_side(self._through(X, log_odds_of, layer)[0], -np.inf)
 
     def log_z(self, X: Any, layer: int | None = None) -> np.ndarray:
         """log Z_j, what each factor explains of each sample, (n_samples, n_factors), of all layers or of one."""
-        return np.hstack(self._through(X, Corex.log_z, layer))
+        return np.hstack(self._through(X, states_and_log_z_of, layer)[1])
 
-    def _states_and_log_z(self, X: Any) -> tuple[np.ndarray, ...]:
-        """What transform and log_z give, in one pass through each layer."""
-        check_is_fitted(self)
-        found = []
+    def states_and_log_z(self, X: Any) -> tuple[np.ndarray, ...]:
+        """What ``transform`` and ``log_z`` give, as arrays, in one pass through each layer."""
+        return tuple(np.hstack(arrays) for arrays in self._through(X, states_and_log_z_of))
+
+    def record(self) -> HierarchyRecord:
+        """The fitted model as files hold it."""
+        layers = [layer.record() for layer in self.layers_]
+        return hierarchy_record(self.get_params(), self.fitted_, self._output(), layers)
+
+    def check(self) -> None:
+        """Refuse a fitted model that does not hold together, as files that hold one are."""
+        super().check()
         for layer in self.layers_:
-            found.append(layer._states_and_log_z(X))
-            X = found[-1][0]
-        return tuple(np.hstack(arrays) for arrays in zip(*found, strict=True))
+            layer.check()
+        with checking():
+            self.shape()
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """layer1_factor0, ..., in the order of ``transform``."""
-        check_is_fitted(self)
-        names = [f"layer{k}_factor{j}" for k, own in enumerate(self.layers_, start=1) for j in range(own.n_factors_)]
-        return np.array(names, dtype=object)
+    def _publish(self, fitted: FittedModel, layers: list[Corex], training: Training | None) -> Self:
+        """Publish what was learned, with new estimators for its layers like those given."""
+        return self.publish(fitted, training, layers_=layers_of(fitted, layers))
 
-    def _check(self) -> None:
-        check_hierarchy(self)
-
-    @property
-    def _stack(self) -> list[Corex]:
-        return self.layers_
+    def _attributes(self, fitted: FittedModel) -> dict[str, Any]:
+        return {"stop_reason_": fitted.stop_reason, "next_sizing_": fitted.next_sizing}
 
     def _sized(self) -> dict[str, Any]:
-        return {"layers": tuple(layer.n_factors_ for layer in self.layers_)}
+        return {"layers": tuple(layer.n_factors for layer in self.fitted_.layers)}
 
-    def _through(self, X: Any, method: Callable, layer: int | None = None) -> list[np.ndarray]:
-        """What a method of each layer gives, from the bottom up, or that of one alone."""
-        check_is_fitted(self)
-        if layer is not None and layer not in range(1, len(self.layers_) + 1):
-            raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(self.layers_)}.")
-        X = source_of(X)
+    def _through(self, X: Any, function: OfBatch, layer: int | None = None) -> list[tuple[np.ndarray, ...]]:
+        """What a function says of new samples, array by array, for each layer from the bottom up or for one alone."""
+        table = self._new(X)
+        layers = self.fitted_.layers
+        if layer is not None and layer not in range(1, len(layers) + 1):
+            raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(layers)}.")
         results = []
-        for k, own in enumerate(self.layers_, start=1):
+        for k, own in enumerate(layers, start=1):
             if layer in (None, k):
-                results.append(method(own, X))
-            if k == (layer or len(self.layers_)):
+                results.append(own.map(table, function, self.n_jobs))
+            if k == (layer or len(layers)):
                 break
-            X = results[-1] if method is Corex._label else own._label(X)
-        return results
+            known = results and function in (states_of, states_and_log_z_of)
+            labels = results[-1][0] if known else own.label(table, self.n_jobs)
+            table = source_of(labels)
+        return list(zip(*results, strict=True))
 
     def _layer(self, size: Any, n_states: int, rng: Any, inner: bool) -> Corex:
         """The next layer, not yet fitted."""
         shared = {name: value for name, value in self.get_params().items() if name in SHARED}
-        layer = Corex(size, n_states=n_states, **shared)
-        layer.random_state = None if rng is None else rng.randint(2**31 - 1)
-        layer.marginals = "categorical" if inner else self.marginals
-        layer._inner = inner
-        return layer
+        return Corex(
+            size,
+            n_states=n_states,
+            random_state=None if rng is None else rng.randint(2**31 - 1),
+            marginals="categorical" if inner else self.marginals,
+            **shared,
+        )
 
-    def _shape(self) -> tuple[Iterable, Iterable]:
-        """The number of factors and of states of each layer."""
+    def shape(self) -> tuple[Iterable, Iterable]:
+        """The number of factors and of states of each layer; refuses parameters that say none."""
         if isinstance(self.layers, str):
             if not isinstance(self.n_states, Integral):
                 raise HicorexError(f'n_states is {self.n_states!r}; with layers="auto" give one number for all layers.')
@@ -301,15 +320,44 @@ class HierarchicalCorex(LayeredEstimator):
         return [int(size) for size in sizes], [int(number) for number in states]
 
 
-def _side_by_side(arrays: list[np.ndarray], filler: float) -> np.ndarray:
+def _side_by_side(arrays: Sequence[np.ndarray], filler: float) -> np.ndarray:
     """Arrays (N, m, k) of several layers as one (N, sum of m, largest k)."""
     width = max(array.shape[2] for array in arrays)
     padded = [np.pad(a, ((0, 0), (0, 0), (0, width - a.shape[2])), constant_values=filler) for a in arrays]
     return np.concatenate(padded, axis=1)
 
 
-STORED["hierarchy"] = Stored(
-    HierarchicalCorex,
-    (*parameter_names(HierarchicalCorex), *FITTED, "_reading", "_sklearn_output_config"),
-    HierarchicalCorex._restored,
-)
+class _Stack:
+    """Layers that were learned, each from the labels of the one below, and how they evaluate their samples."""
+
+    def __init__(self) -> None:
+        self.learned: list[Learned] = []
+        self.stacked: list[StackedLayer] = []
+
+    @property
+    def layers(self) -> tuple[FittedLayer, ...]:
+        """The layers, from the bottom up."""
+        return tuple(learned.layer for learned in self.learned)
+
+    def labels(self, engine: Engine) -> Source:
+        """The most likely labels of the top layer, the table of the next."""
+        top = self.learned[-1]
+        return top.layer.label_table(top.data, engine)
+
+    def add(self, learned: Learned, engine: Engine) -> None:
+        """Put a layer on top; the one below feeds it."""
+        if self.learned:
+            below, evaluator = self.learned[-1].feeding(engine)
+            self.learned[-1] = self.learned[-1]._replace(layer=below)
+            self.stacked[-1] = self.stacked[-1]._replace(feeding=evaluator)
+        read = learned.layer.encoder.encode_labels if self.learned else None
+        self.stacked.append(StackedLayer(learned.evaluator, read=read))
+        self.learned.append(learned)
+
+
+def layers_of(fitted: FittedModel, layers: Sequence[Corex]) -> list[Corex]:
+    """The layers of a model as estimators of their own, with the parameters of those given."""
+    return [
+        clone(like).publish(FittedModel.of_layer(layer, None if k else fitted.names))
+        for k, (layer, like) in enumerate(zip(fitted.layers, layers, strict=True))
+    ]

@@ -3,11 +3,22 @@
 from pathlib import Path
 from typing import Any
 
-import hicorex.hierarchy  # noqa: F401 - declares what a file may hold
 from hicorex.base import LayeredEstimator
+from hicorex.corex import Corex
 from hicorex.exceptions import UnsoundError
+from hicorex.hierarchy import HierarchicalCorex, layers_of
 from hicorex.input.sources.choice import MODEL
 from hicorex.storage.archive import read_archive
+from hicorex.storage.model_checks import check_output
+from hicorex.storage.records import (
+    COREX_PARAMETERS,
+    HIERARCHY_PARAMETERS,
+    CorexRecord,
+    HierarchyRecord,
+    ModelRecord,
+    fitted_of,
+)
+from hicorex.storage.soundness import checking
 
 
 def load(path: Any) -> LayeredEstimator:
@@ -36,11 +47,32 @@ def load(path: Any) -> LayeredEstimator:
     True
     """
     path = Path(path)
-    return read_archive(path / MODEL if path.is_dir() else path, "model", check_model)
+    return read_archive(path / MODEL if path.is_dir() else path, "model", model_of)
 
 
-def check_model(model: Any) -> None:
-    """Refuse what is no fitted model, or one that does not hold together."""
-    if not isinstance(model, LayeredEstimator):
+def model_of(record: Any) -> LayeredEstimator:
+    """The fitted model of a record; refuses what is none, or one that does not hold together."""
+    if not isinstance(record, CorexRecord | HierarchyRecord):
         raise UnsoundError("it holds no fitted model")
-    model._check()
+    with checking():
+        fitted, model = fitted_of(record), _unfitted(record)
+        if isinstance(model, HierarchicalCorex):
+            layers = layers_of(fitted, [_unfitted(layer) for layer in record.layers_])
+            model.publish(fitted, layers_=layers)
+        else:
+            model.publish(fitted)
+    model.check()
+    return model
+
+
+def _unfitted(record: ModelRecord) -> LayeredEstimator:
+    """The estimator of a record; a parameter that is younger than its file has its default."""
+    held = vars(record)
+    model: LayeredEstimator
+    if isinstance(record, CorexRecord):
+        model = Corex(**{name: held[name] for name in COREX_PARAMETERS if name in held})
+    else:
+        model = HierarchicalCorex(**{name: held[name] for name in HIERARCHY_PARAMETERS if name in held})
+    output = held.get("_sklearn_output_config", {})
+    check_output(output)
+    return model.set_output(**output)

@@ -49,9 +49,8 @@ def column_name(column: int) -> str:
 
 def names_of(model: "LayeredEstimator") -> list[list[str]]:
     """The names of the variables, and of the factors of each layer."""
-    stack = model._stack
-    variables = model._variable_names(len(stack[0].alpha_))
-    return [variables, *(layer_factor_names(k, layer.n_factors_) for k, layer in enumerate(stack, start=1))]
+    layers = enumerate(model.fitted_.layers, start=1)
+    return [model.fitted_.variable_names(), *(layer_factor_names(k, layer.n_factors) for k, layer in layers)]
 
 
 def factor_names(model: "LayeredEstimator") -> list[str]:

@@ -194,7 +194,7 @@ def test_weights_and_kinds(run, tmp_path):
     kinds = pd.read_csv("r/columns.csv").set_index("column")["kind"].to_dict()
     assert kinds == {"a": "rank", "b": "rank", "c": "gaussian", "d": "gaussian", "w": "weights", "q": "categorical"}
     model = hicorex.load("r/model.hicorex")
-    assert model.layers_[0]._schema.kinds == ["rank", "rank", "gaussian", "gaussian", "categorical"]
+    assert model.layers_[0].fitted_.layers[0].encoder.kinds == ["rank", "rank", "gaussian", "gaussian", "categorical"]
     again = hicorex.HierarchicalCorex((1,), marginals=model.marginals, random_state=0)
     again.fit(table[list("abcdq")], sample_weight=table["w"])
     np.testing.assert_allclose(again.layers_[0].alpha_, model.layers_[0].alpha_)

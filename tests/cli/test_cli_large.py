@@ -66,7 +66,7 @@ def same_model(a, b):
     one, other = (hicorex.load(name) for name in (a, b))
     assert one.tc_ == other.tc_
     assert one.bounds_.lower == other.bounds_.lower
-    assert one._expected() == other._expected()
+    assert one.fitted_.expected() == other.fitted_.expected()
     for x, y in zip(one.layers_, other.layers_, strict=True):
         np.testing.assert_array_equal(x.alpha_, y.alpha_)
         np.testing.assert_array_equal(x.clusters_, y.clusters_)

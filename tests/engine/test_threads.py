@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from models import model_bytes
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from hicorex import Corex
 from hicorex.engine import LocalEngine
-from hicorex.storage.archive import to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -75,7 +75,7 @@ def test_two_fits_at_once_are_each_as_if_alone(two_threads):
     def fit(at):
         # One of them ends earlier, so that it leaves while the other is at work.
         model = Corex(2, n_init=1, max_iter=3 + 6 * at, tol=1.0, n_jobs=2, random_state=0)
-        return to_bytes("model", model.fit(tables[at]))
+        return model_bytes(model.fit(tables[at]))
 
     def fit_with_the_other(at):
         start.wait()

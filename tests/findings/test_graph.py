@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from conftest import HOSTILE, named_table
+from models import layers_of
 from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HierarchicalCorex
@@ -34,7 +35,7 @@ def check_against_arrays(model, found):
     """Every node and edge that was read has the numbers of the model, and there are no others."""
     level = [f"n{i}" for i in range(model.n_features_in_)]
     n_edges, n_nodes = 0, len(level)
-    for k, layer in enumerate(model._stack, start=1):
+    for k, layer in enumerate(layers_of(model), start=1):
         own = [f"n{n_nodes + j}" for j in range(layer.n_factors_)]
         for j, id in enumerate(own):
             assert found.nodes[id] == {
@@ -53,7 +54,7 @@ def check_against_arrays(model, found):
                 n_edges += 1
         level, n_nodes = own, n_nodes + len(own)
     assert (found.number_of_nodes(), found.number_of_edges()) == (n_nodes, n_edges)
-    first = model._stack[0]
+    first = layers_of(model)[0]
     for i in range(model.n_features_in_):
         node = found.nodes[f"n{i}"]
         known = [first.mutual_information_[i, j] for j in np.flatnonzero(first.alpha_[i])]

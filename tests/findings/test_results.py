@@ -12,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from conftest import HOSTILE, named_table
+from models import layers_of
 from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HierarchicalCorex
@@ -76,7 +77,7 @@ def read_csv(table):
 
 
 def factor_names(model):
-    return [f"layer{k}_factor{j}" for k, own in enumerate(model._stack, start=1) for j in range(own.n_factors_)]
+    return [f"layer{k}_factor{j}" for k, own in enumerate(layers_of(model), start=1) for j in range(own.n_factors_)]
 
 
 # Tables
@@ -86,16 +87,16 @@ def test_factors_have_the_numbers_of_the_model(fitted):
     model, _ = fitted
     table = factors_table(model)
     assert table["factor"].to_pylist() == factor_names(model)
-    assert table["layer"].to_pylist() == [k for k, own in enumerate(model._stack, 1) for _ in range(own.n_factors_)]
-    assert table["states"].to_pylist() == [own.n_states for own in model._stack for _ in range(own.n_factors_)]
-    assert_array_equal(table["explains"], np.concatenate([own.tcs_ for own in model._stack]))
+    assert table["layer"].to_pylist() == [k for k, own in enumerate(layers_of(model), 1) for _ in range(own.n_factors_)]
+    assert table["states"].to_pylist() == [own.n_states for own in layers_of(model) for _ in range(own.n_factors_)]
+    assert_array_equal(table["explains"], np.concatenate([own.tcs_ for own in layers_of(model)]))
     for column in ("contribution", "contribution_stderr", "information"):
         assert_array_equal(table[column], [getattr(row, column) for row in model.bounds_.factors])
-    counts = [int((own.clusters_ == j).sum()) for own in model._stack for j in range(own.n_factors_)]
+    counts = [int((own.clusters_ == j).sum()) for own in layers_of(model) for j in range(own.n_factors_)]
     assert table["n_variables"].to_pylist() == counts
     names = list(getattr(model, "feature_names_in_", [f"x{i}" for i in range(model.n_features_in_)]))
     tops = []
-    for k, own in enumerate(model._stack, start=1):
+    for k, own in enumerate(layers_of(model), start=1):
         weight = own.alpha_ * own.mutual_information_
         for j in range(own.n_factors_):
             order = [i for i in np.argsort(-weight[:, j], kind="stable") if own.alpha_[i, j] > 0]
@@ -111,7 +112,7 @@ def test_structure_has_a_row_for_every_link(fitted):
     names = [storable(node.name) for node in graph_of(model).nodes]
     rows = iter(table.to_pylist())
     first = 0
-    for k, own in enumerate(model._stack, start=1):
+    for k, own in enumerate(layers_of(model), start=1):
         n_below, weight = own.alpha_.shape[0], own.alpha_ * own.mutual_information_
         for j in range(own.n_factors_):
             for i in np.argsort(-weight[:, j], kind="stable"):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from models import mixed_frame
 
@@ -31,6 +32,7 @@ def main():
         "mixed": Corex(3, n_states=3, marginals=kinds, random_state=0),
         "found": Corex("auto", marginals=kinds, structure="tree", random_state=np.random.RandomState(0)),
         "hierarchy": HierarchicalCorex((3, 1), marginals=kinds, structure="overlap", random_state=0),
+        "layers": HierarchicalCorex("auto", marginals=kinds, random_state=0),
     }
     for name, model in models.items():
         stem = f"format{FORMAT}_{name}"

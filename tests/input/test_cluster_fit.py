@@ -27,10 +27,10 @@ from clusters import (  # noqa: F401
 from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
-from hicorex import Corex, HierarchicalCorex, corex
+from hicorex import Corex, HierarchicalCorex, learning
 from hicorex.engine import ClusterEngine, cluster
 from hicorex.exceptions import HicorexError
-from hicorex.layer.progress import Progress
+from hicorex.layer.progress import Progress, heard_by
 from hicorex.selection import significance
 
 da = pytest.importorskip("dask.array")
@@ -369,12 +369,11 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, 
                     strike_next()
 
         model, X = Corex(3, **FAST | {"n_init": 1, "max_iter": 4}), made_by_workers()
-        model._listener = Listener()
         if moment == "reading":
             X = made_by_workers(strike.within(chunk, lambda first, stop: first > 100_000))
         elif moment == "evaluation":
-            monkeypatch.setattr(corex, "gather", preceded_by(strike_next, corex.gather))
-        with strike.seen():
+            monkeypatch.setattr(learning, "gather", preceded_by(strike_next, learning.gather))
+        with strike.seen(), heard_by(Listener()):
             model.fit(X)
         assert result(model) == bits
         # After so many iterations, and before the next was over
@@ -391,21 +390,22 @@ def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(monkeypatch, tm
     seen = []
     with bare(2) as (client, workers):
         model = Corex(3, **FAST)
-        model._listener = At(4, workers.kill)
         begin = time.monotonic()
-        with pytest.raises(HicorexError, match="has no workers for 2 seconds: start workers, and run again"):
+        lost = pytest.raises(HicorexError, match="has no workers for 2 seconds: start workers, and run again")
+        with lost, heard_by(At(4, workers.kill)):
             model.fit(made_by_workers(), checkpoint=path)
         assert time.monotonic() - begin < 30
         monkeypatch.setattr(ClusterEngine.__init__, "__defaults__", (None, 30.0))
         model = Corex(3, **FAST)
-        model._listener = Progress()
-        model._listener.iteration = lambda number, *_: seen.append(number)
-        if again == "cluster":
-            workers.start(2)
-            model.fit(made_by_workers(), checkpoint=path)
-            assert_left(client, [])
-        else:
-            model.fit(table(), checkpoint=path)
+        listener = Progress()
+        listener.iteration = lambda number, *_: seen.append(number)
+        with heard_by(listener):
+            if again == "cluster":
+                workers.start(2)
+                model.fit(made_by_workers(), checkpoint=path)
+                assert_left(client, [])
+            else:
+                model.fit(table(), checkpoint=path)
     assert seen == [5, 6]
     assert result(model) == bits
 

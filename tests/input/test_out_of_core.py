@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from models import layers_of
 from numpy.testing import assert_array_equal
 from sklearn import config_context
 
@@ -24,7 +25,7 @@ from hicorex.input.encoder import Encoder
 from hicorex.input.sources import source_of
 from hicorex.input.sources.spooled import SpooledSource
 from hicorex.input.spool import Spool
-from hicorex.layer.progress import Progress
+from hicorex.layer.progress import Progress, heard_by
 from hicorex.storage.checkpoint import Checkpoint
 
 # More than one part of 32 tiles each.
@@ -67,7 +68,7 @@ def room(request):
 
 
 def assert_same(one, other):
-    for a, b in zip(one._stack, other._stack, strict=True):
+    for a, b in zip(layers_of(one), layers_of(other), strict=True):
         assert_array_equal(a.alpha_, b.alpha_)
         assert_array_equal(a.mutual_information_, b.mutual_information_)
         assert_array_equal(a.clusters_, b.clusters_)
@@ -100,7 +101,7 @@ def test_memory_maps(kind, room, tmp_path, request):
     assert mapped.bounds(X) == whole.bounds(table)
     assert mapped.bounds(X[::2]) == whole.bounds(table[::2])
     with LocalEngine(1) as engine:
-        parts = mapped._schema.encode(source_of(X), None, engine)[0].parts
+        parts = mapped.fitted_.layers[0].encoder.encode(source_of(X), None, engine)[0].parts
     assert isinstance(parts, Spool) == (room == "in a scratch file")
 
 
@@ -161,10 +162,8 @@ def test_a_fit_goes_on_from_its_checkpoint(numbers, tmp_path):
                 raise Enough
 
     with config_context(working_memory=1):
-        begun = Corex(3, **SETTINGS)
-        begun._listener = Listener()
-        with pytest.raises(Enough):
-            begun.fit(X, checkpoint=Checkpoint(tmp_path / "fit", every=0))
+        with pytest.raises(Enough), heard_by(Listener()):
+            Corex(3, **SETTINGS).fit(X, checkpoint=Checkpoint(tmp_path / "fit", every=0))
         assert_same(Corex(3, **SETTINGS).fit(X, checkpoint=tmp_path / "fit"), whole)
         other = numbers.copy()
         other[77, 5] += 1
@@ -187,9 +186,9 @@ def test_what_happens_to_files_once_they_are_read_does_not_matter(numbers, tmp_p
     X = as_map(numbers, tmp_path / "x.npy")
     whole = Corex(3, **SETTINGS).fit(numbers)
     with config_context(working_memory=1):
-        model = Corex(3, **SETTINGS)
-        model._listener = Meddler(lambda: os.unlink(tmp_path / "x.npy"))
-        assert_same(model.fit(X), whole)
+        with heard_by(Meddler(lambda: os.unlink(tmp_path / "x.npy"))):
+            model = Corex(3, **SETTINGS).fit(X)
+        assert_same(model, whole)
 
 
 @pytest.mark.parametrize("harm", ["changed", "gone", "broken"])
@@ -258,10 +257,8 @@ def test_nothing_is_left_behind(numbers, tmp_path, monkeypatch):
         handles, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
         for _ in range(3):
             HierarchicalCorex((3, 1), **SETTINGS).fit(X)
-            model = Corex(3, **SETTINGS)
-            model._listener = Meddler(lambda: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                model.fit(X)
+            with pytest.raises(ZeroDivisionError), heard_by(Meddler(lambda: 1 / 0)):
+                Corex(3, **SETTINGS).fit(X)
     assert len(os.listdir("/proc/self/fd")) <= handles + 1
     assert threading.active_count() <= threads
     assert os.listdir(tmp_path / "scratch") == []

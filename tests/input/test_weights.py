@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import mixed_table
+from models import layers_of, model_bytes
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
 from hicorex.findings.reasons import why_this_size
+from hicorex.input.sources import source_of
 from hicorex.input.weights import as_samples
-from hicorex.storage.archive import to_bytes
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
@@ -39,7 +40,7 @@ def assert_close(one, other, rtol=1e-6):
 
 def assert_finite(model, table=TABLE):
     said = [model.log_z(table), model.posteriors(table)]
-    for layer in model._stack:
+    for layer in layers_of(model):
         said += [layer.alpha_, layer.mutual_information_, layer.tcs_]
     said += [*model.surprise(table), model.score(table)]
     for bounds in (model.bounds_, model.bounds(table)):
@@ -62,7 +63,7 @@ def test_the_scale_of_relative_weights_does_not_matter(scale):
 @pytest.mark.parametrize("weight", [5e-324, 1e-300, 0.5, 2.0**60, 1e300, 1.7e308])
 def test_equal_weights_that_count_no_rows_are_the_same_bits_as_none(weight):
     for given in (weight, weight * ONES):
-        assert to_bytes("model", fitted(given)) == to_bytes("model", fitted())
+        assert model_bytes(fitted(given)) == model_bytes(fitted())
 
 
 def test_whole_numbers_count_rows():
@@ -76,7 +77,7 @@ def test_whole_numbers_count_rows():
 def test_rows_of_weight_zero_are_left_out_of_relative_ones_too():
     some = np.arange(80) % 4 > 0
     one, other = fitted(np.where(some, RELATIVE, 0)), fitted(RELATIVE[some], TABLE[some])
-    assert to_bytes("model", one) == to_bytes("model", other)
+    assert model_bytes(one) == model_bytes(other)
 
 
 def test_relative_weights_sum_to_the_number_of_samples_in_effect():
@@ -100,7 +101,7 @@ def test_standard_errors_cover_the_truth_under_relative_weights():
     for _ in range(60):
         rows = rng.choice(20_000, 200)
         weight = as_samples(rng.gamma(0.5, size=200), "w")
-        found = hicorex.bounds.bounds.bounds_of([model._evidence(everything[rows], 1, weight)])
+        found = hicorex.bounds.bounds.bounds_of([model.fitted_.evidence(source_of(everything[rows]), None, 1, weight)])
         errors.append((found.lower - truth) / found.lower_stderr)
     assert 0.7 < np.std(errors) < 1.3  # 1.7 for weights of mean one
 
@@ -171,8 +172,8 @@ def test_bad_weights_are_refused_by_name(case):
 
 
 def test_numbers_of_any_type_are_weights():
-    assert to_bytes("model", fitted([Decimal("0.5")] * 80)) == to_bytes("model", fitted())
-    assert to_bytes("model", fitted(ONES > 0)) == to_bytes("model", fitted())
+    assert model_bytes(fitted([Decimal("0.5")] * 80)) == model_bytes(fitted())
+    assert model_bytes(fitted(ONES > 0)) == model_bytes(fitted())
 
 
 def test_the_command_line_and_the_library_have_one_rule(run, tmp_path):

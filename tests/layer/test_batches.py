@@ -134,10 +134,8 @@ def test_a_fit_by_batches_goes_on_to_the_same_bits(tmp_path, tree):
             if iteration == 6:
                 raise Enough
 
-    begun = Corex(4, **settings)
-    begun._listener = Listener()
-    with pytest.raises(Enough):
-        begun.fit(tree[0], checkpoint=Checkpoint(tmp_path / "fit", every=0))
+    with pytest.raises(Enough), hicorex.layer.progress.heard_by(Listener()):
+        Corex(4, **settings).fit(tree[0], checkpoint=Checkpoint(tmp_path / "fit", every=0))
     resumed = Corex(4, **settings).fit(tree[0], checkpoint=tmp_path / "fit")
     assert_array_equal(resumed.alpha_, whole.alpha_)
     assert_array_equal(resumed.history_, whole.history_)

@@ -133,7 +133,7 @@ def test_any_whole_numbers_are_read(dtype, wide):
         form.indptr, form.indices = form.indptr.astype(np.int64), form.indices.astype(np.int64)
     found = Corex(2, n_init=1, random_state=0).fit(form)
     assert_allclose(found.tc_, Corex(2, n_init=1, random_state=0).fit(table).tc_, rtol=1e-9)
-    assert found._schema.categories[0].dtype == dtype
+    assert found.fitted_.layers[0].encoder.categories[0].dtype == dtype
 
 
 def test_stored_zeros_are_zeros_and_duplicates_are_summed():
@@ -327,7 +327,9 @@ def test_starts_and_tests_of_links_are_those_of_the_dense_table():
             )[order]
             with LocalEngine(1) as engine:
                 correlations.append(feature_correlation(data, places, engine)[0])
-                chances.append(data.to_table(held_out_probabilities(model.fit(X)._state, data, engine)))
+                chances.append(
+                    data.to_table(held_out_probabilities(model.fit(X).fitted_.layers[0].state, data, engine))
+                )
         assert_allclose(*correlations, atol=1e-9)
         assert_allclose(*chances, rtol=1e-6, atol=1e-12)
 

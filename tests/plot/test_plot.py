@@ -19,6 +19,7 @@ from conftest import GOLDEN, HOSTILE, mixed_table, named_table
 from matplotlib.colors import to_rgb
 from matplotlib.dates import AutoDateLocator, num2date
 from matplotlib.text import Text
+from models import layers_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr, ndtri
 from scipy.stats import gaussian_kde
@@ -296,7 +297,7 @@ def test_very_many_variables_share_columns_by_their_largest_alpha():
 
 def plain_image(model, X, rows, columns):
     """Shades of a table of numbers, one by one."""
-    layer = model._stack[0]
+    layer = layers_of(model)[0]
     values = np.asarray(X, float)
     image = np.full((len(rows), len(columns)), np.nan)
     for b, i in enumerate(columns):
@@ -306,9 +307,9 @@ def plain_image(model, X, rows, columns):
         for a, row in enumerate(rows):
             if np.isnan(column[row]):
                 continue
-            if layer._schema.kinds[i] == "categorical":
+            if layer.fitted_.layers[0].encoder.kinds[i] == "categorical":
                 image[a, b] = np.searchsorted(distinct, column[row]) / (distinct.size - 1)
-            elif layer._schema.kinds[i] == "rank":
+            elif layer.fitted_.layers[0].encoder.kinds[i] == "rank":
                 middle = (np.sum(known < column[row]) + np.sum(known <= column[row])) / 2
                 scores = ndtr_inverse_spread(known)
                 image[a, b] = ndtr(scores(middle / known.size))
@@ -632,7 +633,7 @@ def test_continuous_variables_are_densities_of_each_state(mixed):
     ax = plot.factor(model, "layer1_factor0", X, top=4)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == names
     states = model.transform(X)[:, 0]
-    kinds = [model._schema.kinds[X.columns.get_loc(name)] for name in names]
+    kinds = [model.fitted_.layers[0].encoder.kinds[X.columns.get_loc(name)] for name in names]
     assert set(kinds) == {"gaussian", "categorical"}
     for at, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         if kind == "categorical":

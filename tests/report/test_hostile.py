@@ -23,12 +23,15 @@ from hicorex.bounds.result import NoUpper, NoUpperReason
 from hicorex.cli.display import LiveProgress, PrintableConsole, show_decisions
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
+from hicorex.findings.reasons import why_this_size
 from hicorex.findings.words import summary
+from hicorex.fitted import StopReason
 from hicorex.input.column_kinds import ColumnDecision, ColumnReason
 from hicorex.input.notes import Renamed
 from hicorex.printing import PrintableStream, json_text, printable, printable_streams
 from hicorex.report import named_samples, write_report
 from hicorex.report.markup import Markup, element, joined, script_data, text
+from hicorex.selection.sizing import Sizing, Tried
 from hicorex.storage.archive import to_bytes
 
 PACKAGE = Path(hicorex.__file__).parent
@@ -51,11 +54,16 @@ def crafted(tmp_path_factory):
     table = table.set_axis(pd.Index([f"{HOSTILE[i % 8]} {i}" for i in range(60)], name=AWAY, dtype=object))
     # Two factors on top, as where the search for a layer above them found no more than chance.
     model = HierarchicalCorex((2,), n_init=1, random_state=0).fit(table).set_params(layers="auto")
-    model.stop_reason_ = f"no more than chance {AWAY} {ESCAPES} {'y' * 3000}"
     no_upper = NoUpper(NoUpperReason.NOT_DISCRETE, f"{IMAGE} {ESCAPES} $x^2$")
     none = dict.fromkeys(("upper", "upper_stderr", "upper_theorem", "entropy_lower", "entropy_upper"))
-    model.bounds_ = replace(model.bounds_, no_upper=no_upper, **none)
-    model._reading = {"missing": [], "row_names": AWAY, "words": {}, "names": None}
+    fitted = replace(
+        model.fitted_,
+        stop_reason=StopReason.NOTHING_MORE,
+        next_sizing=Sizing(1, (Tried(1, 0.1, 0.1, 1),)),
+        bounds=replace(model.bounds_, no_upper=no_upper, **none),
+        reading={"missing": [], "row_names": AWAY, "words": {}, "names": None},
+    )
+    model.publish(fitted, layers_=model.layers_)
     path = tmp_path_factory.mktemp("crafted") / "model.hicorex"
     model.save(path)
     return path, table
@@ -75,7 +83,7 @@ def crafted_page(crafted):
     decisions = [
         ColumnDecision(name, AWAY, ColumnReason.UNUSABLE_TYPE, 0.1, type_name=f"{IMAGE} {ESCAPES}") for name in HOSTILE
     ]
-    samples = named_samples(table, *model._states_and_log_z(table))
+    samples = named_samples(table, *model.states_and_log_z(table))
     groupings = groupings_of(HOSTILE, groups)
     write_report(path.with_name("report.html"), model, samples, groupings, f"{SCRIPT} {ESCAPES}", decisions)
     path.with_name("small.html").write_text(f"<!doctype html><meta charset=utf-8>{model._repr_html_()}", "utf-8")
@@ -205,7 +213,7 @@ def test_commands_on_a_crafted_model_leave_the_terminal_alone(clean, crafted, tm
     odd.mkdir()
     clean("describe", path)
     told = clean("describe", path, "--json", says="\\u001b")
-    assert json.loads(told.out)["stop_reason"] == hicorex.load(path).stop_reason_
+    assert json.loads(told.out)["stop_reason"] == f"in layer 2, {why_this_size(hicorex.load(path).next_sizing_)}"
     clean("report", path, "--out", odd / "page.html")
     clean("report", path, "--out", odd / "page.txt", code=2)
     clean("describe", odd / "none.hicorex", code=2)

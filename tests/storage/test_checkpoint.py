@@ -9,12 +9,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from models import mixed_frame
+from models import mixed_frame, model_bytes
 
 from hicorex import Checkpoint, Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
 from hicorex.layer import passes as layer_passes
-from hicorex.storage.archive import read_archive, to_bytes, write_archive
+from hicorex.storage.archive import read_archive, write_archive
 
 
 class Stop(Exception):
@@ -75,7 +75,7 @@ def test_fit_stopped_again_and_again_gives_the_same_bits(name, saves, tmp_path, 
     assert stops >= 2
     if isinstance(model.random_state, np.random.RandomState):
         model.random_state = whole.random_state
-    assert to_bytes("model", model) == to_bytes("model", whole)
+    assert model_bytes(model) == model_bytes(whole)
 
 
 def test_fit_without_random_state_goes_on_with_its_own(tmp_path, stopping, monkeypatch):
@@ -86,14 +86,14 @@ def test_fit_without_random_state_goes_on_with_its_own(tmp_path, stopping, monke
     copy.write_bytes(path.read_bytes())
     one = Corex(4).fit(TREE, checkpoint=path)
     two = Corex(4, n_jobs=1).fit(TREE, checkpoint=copy).set_params(n_jobs=None)
-    assert to_bytes("model", one) == to_bytes("model", two)
+    assert model_bytes(one) == model_bytes(two)
 
 
 def test_finished_checkpoint_gives_the_model_at_once(tmp_path):
     model = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     before = (tmp_path / "c").read_bytes()
     again = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=str(tmp_path / "c"))
-    assert to_bytes("model", again) == to_bytes("model", model)
+    assert model_bytes(again) == model_bytes(model)
     assert (tmp_path / "c").read_bytes() == before
 
 
@@ -189,7 +189,7 @@ def test_large_tables_go_on_to_the_same_bits(n_jobs, tmp_path, stopping):
             model = Corex(3, n_jobs=n_jobs, **settings)
             with contextlib.suppress(Stop):
                 model.fit(X, sample_weight=weight, checkpoint=stopping(tmp_path / "c", saves))
-    assert to_bytes("model", model.set_params(n_jobs=None)) == to_bytes("model", whole)
+    assert model_bytes(model.set_params(n_jobs=None)) == model_bytes(whole)
 
 
 def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
@@ -212,7 +212,7 @@ def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
             assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"][1].iteration > 0
             runs += 1
     assert runs > 3
-    assert to_bytes("model", model) == to_bytes("model", whole)
+    assert model_bytes(model) == model_bytes(whole)
 
 
 def test_interrupt_with_a_full_disk_is_an_interrupt_still(tmp_path, monkeypatch):
@@ -275,7 +275,7 @@ def test_disk_that_is_full_does_not_end_the_fit(tmp_path, monkeypatch):
     monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", full)
     with pytest.warns(UserWarning, match="no space left on device. The fit goes on without a new checkpoint"):
         model = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
-    assert to_bytes("model", model) == to_bytes("model", whole)
+    assert model_bytes(model) == model_bytes(whole)
 
 
 def test_folder_that_is_not_there_is_told_before_the_fit(tmp_path):
@@ -300,7 +300,7 @@ def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
         Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"][1].iteration == 5
     model = Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
-    assert to_bytes("model", model) == to_bytes("model", whole)
+    assert model_bytes(model) == model_bytes(whole)
 
 
 def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
@@ -317,7 +317,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
         X, _ = make_latent_tree(600, 80, 8, root_flip=0.15, random_state=0)
         make = lambda: HierarchicalCorex((8, 1), tol=0, max_iter=25, n_init=2, n_jobs=1, random_state=0)
         import warnings; warnings.simplefilter("ignore")
-        whole = to_bytes("model", make().fit(X))
+        whole = to_bytes("model", make().fit(X).record())
         path, random = Path("c"), random.Random(0)
         begun = time.perf_counter()  # now that all is compiled
         make().fit(X, checkpoint=Checkpoint(path, every=0))
@@ -328,7 +328,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
             child = os.fork()
             if child == 0:
                 model = make().fit(X, checkpoint=Checkpoint(path, every=0))
-                os._exit(0 if to_bytes("model", model) == whole else 1)
+                os._exit(0 if to_bytes("model", model.record()) == whole else 1)
             time.sleep(1.2 * random.random() * lasts)
             os.kill(child, signal.SIGKILL)
             status = os.waitpid(child, 0)[1]
@@ -342,7 +342,7 @@ def test_fifty_kills_leave_a_whole_file_and_the_same_bits(tmp_path):
                 read_archive(path, "checkpoint")
                 found += 1
         model = make().fit(X, checkpoint=path)
-        assert to_bytes("model", model) == whole
+        assert model_bytes(model) == whole
         print(sorted(f.name for f in Path(".").iterdir()))
     """
     run = subprocess.run(

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from conftest import GOLDEN, PROJECT
 from crafted import HOSTILE, changed, changed_array, put_together, taken_apart, used
-from models import MODELS
+from models import MODELS, layers_of, model_bytes, model_from
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -23,9 +23,8 @@ from hicorex import Corex, HicorexError, HierarchicalCorex
 from hicorex.bounds.result import NoUpperReason
 from hicorex.findings.description import description
 from hicorex.findings.words import summary
-from hicorex.model_file import check_model
 from hicorex.selection.sizing import SizeReason
-from hicorex.storage.archive import from_bytes, read_archive, to_bytes, write_archive
+from hicorex.storage.archive import read_archive, to_bytes, write_archive
 
 X = pd.read_parquet(GOLDEN / "table.parquet")
 RAW = {file.stem: file.read_bytes() for file in sorted(GOLDEN.glob("*.hicorex"))}
@@ -50,7 +49,7 @@ def test_every_array_of_a_file_may_be_changed(name, tmp_path):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_files_changed_and_sealed_again_are_refused_or_used(name, tmp_path):
     model, samples = MODELS[name]()
-    raw = to_bytes("model", model.fit(samples))
+    raw = model_bytes(model.fit(samples))
     assert used(raw, samples[:12], tmp_path)
     rng = np.random.default_rng(0)
     accepted = sum(used(changed(raw, rng), samples[:12], tmp_path, report=at % 50 == 0) for at in range(200))
@@ -87,8 +86,9 @@ def test_no_changed_file_makes_a_loop_read_beyond_an_array(tmp_path):
 
 def test_what_does_not_hold_together_is_named(tmp_path):
     model = hicorex.load(GOLDEN / "format1_mixed.hicorex")
-    model.alpha_ = np.repeat(model.alpha_, 500, axis=0)
-    write_archive(tmp_path / "model", "model", model)
+    record = model.record()
+    record.alpha_ = np.repeat(model.alpha_, 500, axis=0)
+    write_archive(tmp_path / "model", "model", record)
     message = r"model does not hold together \(alpha_ has the shape \(8000, 3\).*take another copy of it, or fit again"
     with pytest.raises(HicorexError, match=message):
         hicorex.load(tmp_path / "model")
@@ -103,9 +103,9 @@ def test_what_does_not_hold_together_is_named(tmp_path):
         "_reading": {"names": ["a"]},
         "feature_names_in_": np.array(["a"] * 15, object),
     }.items():
-        model = hicorex.load(GOLDEN / "format1_mixed.hicorex")
-        setattr(model, name, value)
-        write_archive(tmp_path / "model", "model", model)
+        record = hicorex.load(GOLDEN / "format1_mixed.hicorex").record()
+        setattr(record, name, value)
+        write_archive(tmp_path / "model", "model", record)
         with pytest.raises(HicorexError, match=r"model does not hold together \("):
             hicorex.load(tmp_path / "model")
 
@@ -156,7 +156,7 @@ def test_small_files_take_little_memory(name):
     tracemalloc.start()
     try:
         with suppress(HicorexError):
-            from_bytes(raw, "model", "file", check_model)
+            model_from(raw)
         assert tracemalloc.get_traced_memory()[1] < max(10 * len(raw), 2**20)
     finally:
         tracemalloc.stop()
@@ -167,9 +167,9 @@ def test_models_take_less_than_ten_times_their_file():
     for kind in ("rank", "categorical", "gaussian"):
         settings = {"marginals": dict.fromkeys(frame, kind), "n_init": 1, "max_iter": 2, "random_state": 0}
         with pytest.warns(ConvergenceWarning):
-            raw = to_bytes("model", Corex(1, **settings).fit(frame))
+            raw = model_bytes(Corex(1, **settings).fit(frame))
         tracemalloc.start()
-        from_bytes(raw, "model", "file", check_model)
+        model_from(raw)
         assert tracemalloc.get_traced_memory()[1] < 10 * len(raw)
         tracemalloc.stop()
 
@@ -179,9 +179,9 @@ def test_one_long_category_among_many_is_stored_and_read():
     texts = np.array([f"c{i}" for i in range(300)])
     frame = pd.DataFrame({"a": [*texts, "long " * 2000] * 2, "b": [*texts, "c0"] * 2})
     model = Corex(1, n_init=1, max_iter=3, random_state=0).fit(frame)
-    raw = to_bytes("model", model)
-    again = from_bytes(raw, "model", "file", check_model)
-    assert to_bytes("model", again) == raw
+    raw = model_bytes(model)
+    again = model_from(raw)
+    assert model_bytes(again) == raw
     np.testing.assert_array_equal(again.transform(frame), model.transform(frame))
 
 
@@ -193,7 +193,7 @@ def test_the_smallest_models_are_read_again(n_columns, tmp_path):
     for table in (frame, frame.to_numpy(), frame.astype(float), frame.astype(str)):
         for model in (Corex(1, max_iter=1, random_state=0), HierarchicalCorex((1,), max_iter=1, random_state=0)):
             model.fit(table, checkpoint=tmp_path / "c")
-            model._reading = {"missing": ["k\u00e4se"], "row_names": "Gr\u00f6\u00dfe", "words": {}, "names": None}
+            model.with_reading({"missing": ["k\u00e4se"], "row_names": "Gr\u00f6\u00dfe", "words": {}, "names": None})
             model.save(tmp_path / "m")
             np.testing.assert_array_equal(hicorex.load(tmp_path / "m").transform(table), model.transform(table))
             clone(model).fit(table, checkpoint=tmp_path / "c")
@@ -219,12 +219,13 @@ def test_models_of_odd_tables_are_read_again(tmp_path):
     }
     for name, (table, settings, weight) in tables.items():
         model = Corex(2, n_init=1, max_iter=3, random_state=0, **settings).fit(table, sample_weight=weight)
-        assert all(np.isfinite(scores).all() for _, scores in model._schema.ranks.values()), name
+        assert all(np.isfinite(scores).all() for _, scores in model.fitted_.layers[0].encoder.ranks.values()), name
         model.save(tmp_path / "m")
         np.testing.assert_array_equal(hicorex.load(tmp_path / "m").transform(table), model.transform(table))
     stream = Corex(2, n_init=2, random_state=0).partial_fit(codes).partial_fit(codes)
-    stream.histories_ = [own[: len(own) - 1] for own in stream.histories_]  # as the first version left them
-    again = from_bytes(to_bytes("model", stream), "model", "file", check_model)
+    record = stream.record()
+    record.histories_ = [own[: len(own) - 1] for own in record.histories_]  # as the first version left them
+    again = model_from(to_bytes("model", record))
     again.report(tmp_path / "r.html")
     again.partial_fit(codes).save(tmp_path / "m")
     hicorex.load(tmp_path / "m")
@@ -262,7 +263,7 @@ def test_files_of_older_versions_do_everything(name, tmp_path):
     assert set(model.get_params()) == set(type(model)().get_params())
     assert repr(clone(model)).startswith(type(model).__name__)
     assert model._repr_html_()
-    for layer in model._stack:
+    for layer in layers_of(model):
         assert any(np.array_equal(layer.history_, own) for own in layer.histories_)
     assert model.score(X) > 0
     assert model.bounds(X).lower > 0

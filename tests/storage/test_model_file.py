@@ -10,19 +10,21 @@ import pandas as pd
 import pytest
 from conftest import GOLDEN
 from crafted import resealed
-from models import MODELS
+from models import MODELS, layers_of, model_bytes, model_from
 from numpy.testing import assert_allclose, assert_array_equal
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
 import hicorex
-from hicorex import Corex, HicorexError
+from hicorex import Corex, HicorexError, HierarchicalCorex
+from hicorex.datasets import make_independent_clusters
+from hicorex.fitted import StopReason
 from hicorex.storage.archive import FORMAT, from_bytes, to_bytes
 
 
 def assert_same(model, again, X):
     assert type(again) is type(model)
-    assert to_bytes("model", again) == to_bytes("model", model)
+    assert model_bytes(again) == model_bytes(model)
     assert_array_equal(np.asarray(again.transform(X)), np.asarray(model.transform(X)))
     for method in ("posteriors", "log_odds", "log_z", "score_samples"):
         assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
@@ -35,7 +37,7 @@ def assert_same(model, again, X):
         if isinstance(params["random_state"], np.random.RandomState):
             params["random_state"] = params["random_state"].get_state()[1].tolist()
     assert its == mine
-    for mine, its in zip(model._stack, again._stack, strict=True):
+    for mine, its in zip(layers_of(model), layers_of(again), strict=True):
         for name in ("alpha_", "mutual_information_", "tcs_", "clusters_", "history_"):
             assert_array_equal(getattr(its, name), getattr(mine, name))
 
@@ -60,7 +62,7 @@ def test_loaded_model_fits_again_to_the_same(tmp_path):
     model, X = MODELS["hierarchy"]()
     model.fit(X).save(tmp_path / "model")
     again = hicorex.load(tmp_path / "model").fit(X)
-    assert to_bytes("model", again) == to_bytes("model", model)
+    assert model_bytes(again) == model_bytes(model)
 
 
 def test_same_model_gives_the_same_file(tmp_path):
@@ -127,7 +129,7 @@ def test_wrong_files_are_refused(tmp_path, monkeypatch):
 
 def test_loading_imports_no_pickle_and_makes_no_other_class(tmp_path):
     model, X = MODELS["gaussian"]()
-    raw = to_bytes("model", model.fit(X))
+    raw = model_bytes(model.fit(X))
     assert b'\\"is\\":\\"corex\\"' in raw
     for name in (b"print", b"evals", b"tuple"):  # no class of ours, or none that is a model
         other = raw.replace(b'\\"is\\":\\"corex\\"', b'\\"is\\":\\"%s\\"' % name)
@@ -144,9 +146,8 @@ def test_files_hold_everything_that_a_fit_sets():
     for name in ("auto", "hierarchy of sizes found"):
         model, X = MODELS[name]()
         model.fit(X)
-        for own in (model, *model._stack):
-            again = from_bytes(to_bytes("model", own), "model", "f")
-            assert set(vars(own)) - {"_training", "_listener"} <= set(vars(again))
+        for own in (model, *layers_of(model)):
+            assert set(vars(own)) <= set(vars(model_from(model_bytes(own))))
 
 
 def test_subclasses_and_strange_parameters_are_not_saved(tmp_path):
@@ -183,7 +184,7 @@ def _mutated(raw, other, rng):
 
 def test_a_hundred_thousand_damaged_files_are_refused(tmp_path):
     model, X = MODELS["mapping of kinds"]()
-    raw, other = (to_bytes("model", model.set_params(n_states=k).fit(X)) for k in (2, 3))
+    raw, other = (model_bytes(model.set_params(n_states=k).fit(X)) for k in (2, 3))
     rng = np.random.default_rng(0)
     refused = 0
     for _ in range(100_000):
@@ -210,3 +211,24 @@ def test_files_of_older_versions_still_load(file):
 def test_there_is_a_file_of_every_format():
     found = {int(file.stem.split("_")[0].removeprefix("format")) for file in GOLDEN.glob("*.hicorex")}
     assert found == set(range(1, FORMAT + 1))
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "reason"),
+    [
+        ((2, 1), "as many layers as asked for", StopReason.AS_ASKED),
+        ("auto", "there is one factor on top", StopReason.ONE_FACTOR),
+        ("auto", "in layer 2, 1 factor explains 0.01 +- 0.02 nats on held-out samples, no more than chance", None),
+        ((2, 1), "words that nobody wrote", StopReason.AS_ASKED),
+    ],
+)
+def test_why_a_hierarchy_of_format_1_stops_is_told_by_its_data(asked, words, reason):
+    X = make_independent_clusters(random_state=0)[0]
+    model = HierarchicalCorex(asked, n_init=2, random_state=0).fit(X)
+    record = model.record()
+    record.stop_reason_ = words
+    vars(record).pop("next_sizing_", None)
+    again = model_from(to_bytes("model", record))
+    assert again.stop_reason_ is (reason or model.stop_reason_)
+    assert reason or again.stop_reason_ is StopReason.NOTHING_MORE
+    assert again.next_sizing_ is None

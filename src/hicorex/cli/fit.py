@@ -143,16 +143,19 @@ def _learn(
     if options.dask is not None:
         samples = keep.enter_context(workers(options.dask, samples))
     _fit(model, options, samples, table.sample_weight, places.checkpoint)
-    model._reading = {
-        "missing": list(options.text.missing or ()),
-        "row_names": table.row_names_column,
-        "words": table.words,
-        "names": None if hasattr(model, "feature_names_in_") else table.names,
-    }
+    model.with_reading(
+        {
+            "missing": list(options.text.missing or ()),
+            "row_names": table.row_names_column,
+            "words": table.words,
+            "names": None if model.fitted_.names is not None else table.names,
+        }
+    )
 
 
 def _fit(model: "HierarchicalCorex", options: FitOptions, samples: Any, weight: Any, checkpoint: Path) -> None:
     """Fit with a checkpoint, and show how far it is."""
+    from hicorex.layer.progress import heard_by
     from hicorex.storage.checkpoint import Checkpoint
 
     if options.shows:
@@ -161,12 +164,10 @@ def _fit(model: "HierarchicalCorex", options: FitOptions, samples: Any, weight: 
         print(printable(f"Going on from {checkpoint}."), file=sys.stderr)
     Settings.last_work = f"saving what the fit has done to {checkpoint}"
     progress = LiveProgress() if options.shows else None
-    model._listener = progress
     try:
-        with progress or nullcontext():
+        with progress or nullcontext(), heard_by(progress):
             model.fit(samples, sample_weight=weight, checkpoint=Checkpoint(checkpoint, options.checkpoint_every))
     finally:
-        model._listener = None
         Settings.last_work = "ending"
 
 
@@ -201,7 +202,7 @@ def _estimator(options: FitOptions) -> "HierarchicalCorex":
         random_state=options.seed,
         n_jobs=options.resources.threads,
     )
-    model._shape()  # what is wrong with it is better told before a file is read
+    model.shape()  # what is wrong with it is better told before a file is read
     return model
 
 

@@ -108,7 +108,7 @@ class SampleBatch(NamedTuple):
 def batches_of(model: "LayeredEstimator", table: "Table") -> Iterator[SampleBatch]:
     """All rows of a table; of one on disk, a few at a time."""
     for rows, X, row_names in table.batches(len(factor_names(model))):
-        yield SampleBatch(rows, X, row_names, *model._states_and_log_z(X))
+        yield SampleBatch(rows, X, row_names, *model.states_and_log_z(X))
 
 
 def reported_samples(model: "LayeredEstimator", table: "Table") -> Samples:

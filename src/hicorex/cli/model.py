@@ -151,10 +151,10 @@ def _opened(
 
     limit, threads = options.resources.limit, options.resources.threads
     model = _load(options.model)
-    known = getattr(model, "_reading", {})
+    known = model.fitted_.reading
     reading = options.text.reading(missing=tuple(options.text.missing or known.get("missing", ())))
-    titled = hasattr(model, "feature_names_in_")
-    columns = KnownColumns(model._expected(), known.get("row_names"), known.get("words"), titled)
+    titled = model.fitted_.names is not None
+    columns = KnownColumns(model.fitted_.expected(), known.get("row_names"), known.get("words"), titled)
     data = str(options.data)
     source, in_parts, _ = open_data(data, limit)
     with ExitStack() as keep:
@@ -166,9 +166,7 @@ def _opened(
             threads = keep.enter_context(sparing(table.frame, limit, threads, folder, cell))
         else:
             table = read_new(source, reading, columns)
-        for estimator in (model, *model._stack):
-            estimator.set_params(n_jobs=threads)
-        yield model, table
+        yield model.set_params(n_jobs=threads), table
 
 
 def _load(model: str) -> "LayeredEstimator":

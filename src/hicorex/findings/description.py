@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hicorex.findings.graph import ranked_links
-from hicorex.findings.reasons import why_no_upper
+from hicorex.findings.reasons import why_no_upper, why_this_size
+from hicorex.fitted import StopReason
 from hicorex.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
     from hicorex.bounds.result import Bounds
+    from hicorex.fitted import FittedModel
 
 # The number of variables that introduce a factor.
 TOP = 10
@@ -92,17 +94,17 @@ class Description:
 
 def description(model: "LayeredEstimator") -> Description:
     """What there is to tell of a fitted model."""
-    first = model._stack[0]
+    first = model.fitted_.layers[0]
     variables = names_of(model)[0]
     return Description(
         n_samples=_plain(model.bounds_.n_samples),
         n_variables=len(variables),
-        layers=[int(layer.n_factors_) for layer in model._stack],
-        stop_reason=getattr(model, "stop_reason_", None),
-        chance_above=_chance_above(model),
+        layers=[int(layer.n_factors) for layer in model.fitted_.layers],
+        stop_reason=_stop_words(model.fitted_),
+        chance_above=model.fitted_.stop_reason in (StopReason.NOTHING, StopReason.NOTHING_MORE),
         bounds=model.bounds_,
         factors=list(factors_of(model)),
-        unassigned=[variables[i] for i in np.flatnonzero(first.clusters_ == -1)],
+        unassigned=[variables[i] for i in np.flatnonzero(first.clusters == -1)],
     )
 
 
@@ -110,19 +112,19 @@ def factors_of(model: "LayeredEstimator") -> Iterator[FactorDescription]:
     """What there is to tell of each factor, from the bottom up."""
     names = names_of(model)
     bounds = iter(model.bounds_.factors)
-    for k, layer in enumerate(model._stack, start=1):
+    for k, layer in enumerate(model.fitted_.layers, start=1):
         below, factor = ranked_links(layer)
-        order = np.lexsort((layer.clusters_[below] != factor, factor))  # members first
+        order = np.lexsort((layer.clusters[below] != factor, factor))  # members first
         below, factor = below[order], factor[order]
-        first = np.searchsorted(factor, np.arange(layer.n_factors_ + 1))
-        sizes = np.bincount(layer.clusters_ + 1, minlength=layer.n_factors_ + 1)[1:]
+        first = np.searchsorted(factor, np.arange(layer.n_factors + 1))
+        sizes = np.bincount(layer.clusters + 1, minlength=layer.n_factors + 1)[1:]
         for j, name in enumerate(names[k]):
             bound = next(bounds)
             yield FactorDescription(
                 name,
                 k,
-                layer.n_states_,
-                _plain(layer.tcs_[j]),
+                layer.n_states,
+                _plain(layer.tcs[j]),
                 _plain(bound.contribution),
                 _plain(bound.contribution_stderr),
                 _plain(bound.information),
@@ -139,13 +141,14 @@ def bounds_dict(bounds: "Bounds") -> dict[str, Any]:
     return {"unit": "nats"} | plain | {"no_upper": why_no_upper(bounds.no_upper)}
 
 
-def _chance_above(model: "LayeredEstimator") -> bool:
-    """Whether the search for layers ended because the next one explains no more than chance."""
-    if not isinstance(getattr(model, "layers", None), str):  # one layer, or as many as asked for
-        return False
-    top = model._stack[-1]
-    sizing = getattr(top, "sizing_", None)
-    return top.n_factors_ > 1 or (sizing is not None and not sizing.chosen.explains)
+def _stop_words(fitted: "FittedModel") -> str | None:
+    """Why there is no further layer, by the sizes tried where these say it."""
+    sizing, layer = fitted.next_sizing, len(fitted.layers) + 1
+    if fitted.stop_reason is StopReason.NOTHING:
+        sizing, layer = fitted.layers[0].sizing, 1
+    if sizing is not None:
+        return f"in layer {layer}, {why_this_size(sizing)}"
+    return None if fitted.stop_reason is None else str(fitted.stop_reason)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from hicorex.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
-    from hicorex.corex import Corex
+    from hicorex.fitted import FittedLayer
 
 # What XML 1.0 has no way to write: control characters, halves of surrogate pairs, and two non-characters.
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -130,32 +130,32 @@ def graph_of(model: "LayeredEstimator") -> Graph:
         [Node(next(ids), name, k, known) for name, known in zip(names, information, strict=True)]
         for k, (names, information) in enumerate(zip(names_of(model), _information(model), strict=True))
     ]
-    edges = [_edges(layer, *ends) for layer, ends in zip(model._stack, pairwise(levels), strict=True)]
+    edges = [_edges(layer, *ends) for layer, ends in zip(model.fitted_.layers, pairwise(levels), strict=True)]
     return Graph(tuple(chain(*levels)), tuple(chain(*edges)))
 
 
-def ranked_links(layer: "Corex") -> tuple[np.ndarray, np.ndarray]:
+def ranked_links(layer: "FittedLayer") -> tuple[np.ndarray, np.ndarray]:
     """Which variable belongs to which factor, both by index, by factor and falling weight."""
-    factor, below = np.nonzero(layer.alpha_.T > 0)
+    factor, below = np.nonzero(layer.alpha.T > 0)
     order = np.lexsort((-weights_of(layer)[below, factor], factor))
     return below[order], factor[order]
 
 
-def weights_of(layer: "Corex") -> np.ndarray:
+def weights_of(layer: "FittedLayer") -> np.ndarray:
     """How much each link counts: alpha x mutual information, in nats, (n_features, n_factors)."""
-    return layer.alpha_ * layer.mutual_information_
+    return layer.alpha * layer.mutual_information
 
 
 def _information(model: "LayeredEstimator") -> list[list[float]]:
     """In nats, for each variable and the factors of each layer."""
-    first = model._stack[0]
-    known = np.where(first.alpha_ > 0, first.mutual_information_, 0).max(axis=1)
-    return [known.tolist(), *(layer.tcs_.tolist() for layer in model._stack)]
+    first = model.fitted_.layers[0]
+    known = np.where(first.alpha > 0, first.mutual_information, 0).max(axis=1)
+    return [known.tolist(), *(layer.tcs.tolist() for layer in model.fitted_.layers)]
 
 
-def _edges(layer: "Corex", below: list[Node], factors: list[Node]) -> list[Edge]:
+def _edges(layer: "FittedLayer", below: list[Node], factors: list[Node]) -> list[Edge]:
     i, j = ranked_links(layer)
-    tables = (layer.alpha_, layer.mutual_information_, weights_of(layer))
+    tables = (layer.alpha, layer.mutual_information, weights_of(layer))
     columns = (table[i, j].tolist() for table in tables)
     ends = ([below[one].id for one in i.tolist()], [factors[one].id for one in j.tolist()])
     return [Edge(*row) for row in zip(*ends, *columns, strict=True)]

@@ -59,13 +59,13 @@ def samples_of_log_z(model: "LayeredEstimator", log_z: np.ndarray, row_names: An
     factor = np.zeros(len(log_z), int)
     deviation = np.zeros(len(log_z))
     for j in range(log_z.shape[1]):  # by column, since a second table of this size may not fit
-        surprise = model._surprise_of_factors(log_z[:, j], j)
+        surprise = model.fitted_.usual.of_factors(log_z[:, j], j)
         larger = np.abs(surprise) > np.abs(deviation)
         factor[larger] = j
         deviation[larger] = surprise[larger]
     columns = {
         "total_correlation": total,
-        "surprise": model._surprise_of_samples(total),
+        "surprise": model.fitted_.usual.of_samples(total),
         "most_surprised_factor": _text(factor_names(model)).take(pa.array(factor, mask=deviation == 0)),
         "factor_surprise": deviation,
     }
@@ -87,16 +87,16 @@ def structure_table(model: "LayeredEstimator") -> "pa.Table":
 
     names = [_text(level) for level in names_of(model)]
     parts = []
-    for k, layer in enumerate(model._stack, start=1):
+    for k, layer in enumerate(model.fitted_.layers, start=1):
         below, factor = ranked_links(layer)
         columns = {
             "variable": names[k - 1].take(pa.array(below)),
             "factor": names[k].take(pa.array(factor)),
             "layer": np.full(below.size, k),
-            "alpha": layer.alpha_[below, factor],
-            "mutual_information": layer.mutual_information_[below, factor],
+            "alpha": layer.alpha[below, factor],
+            "mutual_information": layer.mutual_information[below, factor],
             "weight": weights_of(layer)[below, factor],
-            "cluster": layer.clusters_[below] == factor,
+            "cluster": layer.clusters[below] == factor,
         }
         parts.append(pa.table(columns))
     return pa.concat_tables(parts)

@@ -1,13 +1,17 @@
 """What a fit notes on its way, so that one that was stopped can go on where it was."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hicorex.layer.options import FitOptions
 from hicorex.layer.race import Run
 from hicorex.marginals.base import Block
+
+if TYPE_CHECKING:
+    from hicorex.fitted import FittedLayer
+    from hicorex.input.encoder import Encoder
 
 
 class Notes:
@@ -28,8 +32,12 @@ class Notes:
     def note(self, key: str, value: Any) -> None:
         """Note something, and save all notes if it is time."""
 
-    def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
-        """Note what makes other notes needless, and save at once."""
+    def recall_layer(self, encoder: "Encoder") -> "FittedLayer | None":
+        """The layer that was noted, which reads its samples by this encoder, if it was finished."""
+        return None
+
+    def conclude_layer(self, layer: "FittedLayer") -> None:
+        """Note a finished layer, which makes the notes on its way needless, and save at once."""
 
     def note_run(self, name: str, run: Run) -> None:
         """Note a run on its way, under this name."""

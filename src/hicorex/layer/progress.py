@@ -1,6 +1,9 @@
 """What a fit tells while it runs."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import isfinite
 from typing import Protocol
 
@@ -61,3 +64,20 @@ class Lines(Progress):
 
 # For a fit that nobody listens to.
 SILENT = Progress()
+
+_LISTENER: ContextVar[Progress | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Progress | None) -> Iterator[None]:
+    """Have this listener hear of the fits within, in the place of standard error; None leaves it as it is."""
+    before = _LISTENER.set(listener or _LISTENER.get())
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
+def listener_of(verbose: int) -> Progress:
+    """Who hears of a fit: the listener of ``heard_by``, standard error if the fit is verbose, or nobody."""
+    return _LISTENER.get() or (Lines() if verbose else SILENT)

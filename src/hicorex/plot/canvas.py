@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
     from hicorex.base import LayeredEstimator
-    from hicorex.corex import Corex
+    from hicorex.fitted import FittedLayer
 
 # Paul Tol's muted scheme, which people of any colour vision tell apart, in an order that sets neighbours off.
 PALETTE = ("#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#882255", "#44aa99", "#999933", "#aa4499")
@@ -52,25 +52,25 @@ def figure_of(ax: "Axes") -> "Figure":
 
 def check_model(model: Any) -> None:
     """Refuse what is not a fitted model."""
-    if not hasattr(type(model), "_stack"):
+    if not hasattr(type(model), "states_and_log_z"):
         raise HicorexError(f"model is of type {type(model).__name__}; give a fitted Corex or HierarchicalCorex.")
     check_is_fitted(model)
 
 
-def layer_of(model: "LayeredEstimator", layer: int) -> "Corex":
+def layer_of(model: "LayeredEstimator", layer: int) -> "FittedLayer":
     """One layer of a fitted model, 1, 2, ..."""
     check_model(model)
-    stack = model._stack
+    stack = model.fitted_.layers
     if layer not in range(1, len(stack) + 1):
         raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(stack)}.")
     return stack[int(layer) - 1]
 
 
-def column_order(layer: "Corex") -> np.ndarray:
+def column_order(layer: "FittedLayer") -> np.ndarray:
     """The variables by cluster and falling weight, those of no cluster last, (n_features,)."""
-    weights, clusters = weights_of(layer), layer.clusters_
+    weights, clusters = weights_of(layer), layer.clusters
     strength = np.where(clusters >= 0, weights[np.arange(clusters.size), clusters], weights.max(axis=1))
-    return np.lexsort((-strength, np.where(clusters >= 0, clusters, layer.n_factors_)))
+    return np.lexsort((-strength, np.where(clusters >= 0, clusters, layer.n_factors)))
 
 
 def style_of(number: int) -> tuple[str, str]:

@@ -41,7 +41,7 @@ def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" 
     4
     """
     drawn = layer_of(model, layer)
-    best, histories = drawn.history_, drawn.histories_
+    best, histories = drawn.history, drawn.histories
     kept = next(at for at, history in enumerate(histories) if np.array_equal(history, best))
     others = [history for at, history in enumerate(histories) if at != kept]
     ax = axes_or_new(ax)

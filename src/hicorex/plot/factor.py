@@ -11,6 +11,7 @@ from hicorex.findings.graph import ranked_links
 from hicorex.findings.words import short
 from hicorex.input.encoder import Encoder
 from hicorex.input.reader import Reader
+from hicorex.input.sources import source_of
 from hicorex.names import names_of
 from hicorex.plot.canvas import (
     LEAST_SIZE,
@@ -93,19 +94,18 @@ def factor(
     if not isinstance(top, Integral) or top < 1:
         raise HicorexError(f"top is {top!r}; give a whole number, 1 or more.")
     k, j = _find(model, name)
-    layer, names = model._stack[k - 1], names_of(model)
+    layer, names = model.fitted_.layers[k - 1], names_of(model)
     below, owner = ranked_links(layer)
     rows = below[owner == j][:top]
     if not rows.size:
         raise HicorexError(f"{names[k][j]} has no links, so that it explains nothing; take another factor.")
-    taken_in, weight = model._samples(X)
-    table = taken_in.head
-    for lower in model._stack[: k - 1]:
-        table = lower._label(table)
-    states = layer._label(table)[:, j]
+    table, weight = model.samples_of_fit(X)
+    for lower in model.fitted_.layers[: k - 1]:
+        table = source_of(lower.label(table, model.n_jobs))
+    states = layer.label(table, model.n_jobs)[:, j]
     weight = np.ones(states.size) if weight is None else weight
-    drawn = _measure(layer._schema, Reader(table, least_samples=1), rows, states, layer.n_states_, weight)
-    lines = sum(max(2.0, layer.n_states_ * isinstance(row, Strip)) for row in drawn)
+    drawn = _measure(layer.encoder, table.typed_head, rows, states, layer.n_states, weight)
+    lines = sum(max(2.0, layer.n_states * isinstance(row, Strip)) for row in drawn)
     ax = axes_or_new(ax, 6.4, float(np.clip(1.2 + 0.24 * lines, 2.4, 9)))
     ax.set_xlim(0, 1)
     ax.set_ylim(rows.size * (1 + GAP), -GAP)
@@ -115,8 +115,8 @@ def factor(
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
-    _name_states(ax, np.bincount(states, minlength=layer.n_states_))
-    ax.set_title(f"{names[k][j]} explains {short(layer.tcs_[j])} nats", loc="left", fontsize=10)
+    _name_states(ax, np.bincount(states, minlength=layer.n_states))
+    ax.set_title(f"{names[k][j]} explains {short(layer.tcs[j])} nats", loc="left", fontsize=10)
     return ax
 
 

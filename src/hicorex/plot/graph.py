@@ -91,7 +91,7 @@ def graph(
     columns = _columns_shown(whole, shown)
     linked = np.ones(len(columns), bool)
     if not isinstance(model_or_graph, Graph):
-        linked = model_or_graph._stack[0].clusters_[columns] >= 0
+        linked = model_or_graph.fitted_.layers[0].clusters[columns] >= 0
     places, number = _arranged(shown, None if grouping is None else grouping.number[columns])
     ax = _axes(ax, places, layout == "radial", grouping is not None)
     if grouping is not None:

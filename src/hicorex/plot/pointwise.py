@@ -85,7 +85,7 @@ def pointwise(
     """
     check_model(model)
     values = model.score_samples(X)
-    surprise = model._surprise_of_samples(values)
+    surprise = model.fitted_.usual.of_samples(values)
     return draw_pointwise(values, surprise, index=index, series=series, surprising=surprising, ax=ax)
 
 

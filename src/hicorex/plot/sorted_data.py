@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 from hicorex.compatibility import num_samples
 from hicorex.exceptions import HicorexError
 from hicorex.input.reader import Reader, rows_of
+from hicorex.input.sources import source_of
 from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def sorted_data(model: "LayeredEstimator", X: Any, *, ax: Any = None) -> Any:
     (200, 30)
     """
     before, after = sorted_image(model, X)
-    shape = (num_samples(X), model._stack[0].n_features_in_)
+    shape = (num_samples(X), model.fitted_.n_columns)
     if ax is None:
         import matplotlib.pyplot as plt
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -93,15 +94,17 @@ def sorted_image(
     """
     check_model(model)
     validate_data(model, X, reset=False, skip_check_array=True)
-    layer = model._stack[0]
-    states = layer._label(X) if labels is None else labels[:, : layer.n_factors_]
+    layer = model.fitted_.layers[0]
+    if labels is None:
+        labels = layer.label(source_of(X), model.n_jobs)
+    states = labels[:, : layer.n_factors]
     # Small numbers are sorted by their digits, in linear time; the last key decides first.
     rows = np.lexsort(states[:, ::-1].T.astype(np.uint8))
     columns = column_order(layer)
     kept_rows, kept_columns = thinned(rows.size, most), thinned(columns.size, most)
 
     def picture(some_rows: np.ndarray, some_columns: np.ndarray) -> np.ndarray:
-        return layer._schema.shades(Reader(rows_of(X, some_rows), least_samples=1), some_columns)
+        return layer.encoder.shades(Reader(rows_of(X, some_rows), least_samples=1), some_columns)
 
     return picture(kept_rows, kept_columns), picture(rows[kept_rows], columns[kept_columns])
 

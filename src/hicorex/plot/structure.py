@@ -59,16 +59,16 @@ def structure(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" = 
     """
     drawn = layer_of(model, layer)
     below, factors = names_of(model)[layer - 1 : layer + 1]
-    n, m = drawn.alpha_.shape
+    n, m = drawn.alpha.shape
     order = column_order(drawn)
-    alpha = np.maximum.reduceat(drawn.alpha_[order].T, edges_of(n, MOST_COLUMNS), axis=1)
+    alpha = np.maximum.reduceat(drawn.alpha[order].T, edges_of(n, MOST_COLUMNS), axis=1)
     names = [label_of(below[i]) for i in order] if n <= MOST_NAMES else []
     height = np.clip(1.2 + 0.25 * m, 2, 5) + 0.08 * max(map(len, names), default=0)
     ax = axes_or_new(ax, float(np.clip(2.5 + 0.13 * n, 6.4, 9)), float(height))
     extent = (-0.5, n - 0.5, m - 0.5, -0.5)
     image = ax.imshow(alpha, cmap=AMOUNTS, vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=extent)
     figure_of(ax).colorbar(image, ax=ax, pad=0.02).set_label("alpha")
-    sizes = np.bincount(drawn.clusters_ + 1, minlength=m + 1)
+    sizes = np.bincount(drawn.clusters + 1, minlength=m + 1)
     if m <= MOST_ROWS:  # the lines of more factors would hide what they divide
         for end in np.unique(np.cumsum(sizes[1:])):
             if 0 < end < n:

@@ -19,7 +19,7 @@ from hicorex.report.samples import USUAL, Samples, largest
 
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
-    from hicorex.corex import Corex
+    from hicorex.fitted import FittedLayer
 
 # The most variables of a factor that are described state by state, and the most samples that they are described from.
 PROFILED, PROFILE_ROWS = 30, 50_000
@@ -45,9 +45,9 @@ def details_of(model: "LayeredEstimator", samples: Samples | None, drawn: Map) -
     details = {}
     below: list[Values] = []
     done = 0
-    for k, layer in enumerate(model._stack, start=1):
+    for k, layer in enumerate(model.fitted_.layers, start=1):
         weights = weights_of(layer)
-        leading = [largest(weights[:, j], PROFILED) for j in range(layer.n_factors_)]
+        leading = [largest(weights[:, j], PROFILED) for j in range(layer.n_factors)]
         known = _read(layer, samples.X, rows, np.unique(np.concatenate(leading))) if k == 1 else dict(enumerate(below))
         nodes = drawn.variables if k == 1 else _nodes(names[k - 1], drawn)
         for j, name in enumerate(names[k]):
@@ -55,14 +55,14 @@ def details_of(model: "LayeredEstimator", samples: Samples | None, drawn: Map) -
                 continue
             states = samples.states[rows, done + j]
             profile = {
-                nodes[i]: _by_state(known[i], states, layer.n_states_)
+                nodes[i]: _by_state(known[i], states, layer.n_states)
                 for i in leading[j].tolist()
                 if i in nodes and weights[i, j] > 0
             }
-            told = _examples(model, samples, done + j, layer.n_states_)
+            told = _examples(model, samples, done + j, layer.n_states)
             details[drawn.factors[name]] = told | {"profile": profile}
-        below = [Values(column, STATES) for column in samples.states[rows, done : done + layer.n_factors_].T]
-        done += layer.n_factors_
+        below = [Values(column, STATES) for column in samples.states[rows, done : done + layer.n_factors].T]
+        done += layer.n_factors
     return details
 
 
@@ -75,7 +75,7 @@ def _examples(model: "LayeredEstimator", samples: Samples, factor: int, n_states
     """How many samples are in each state of a factor, the most typical of them, and the least in line with it."""
     states, log_z = samples.states[:, factor], samples.log_z[:, factor]
     members = [np.flatnonzero(states == state) for state in range(n_states)]
-    deviation = model._surprise_of_factors(log_z, factor)
+    deviation = model.fitted_.usual.of_factors(log_z, factor)
     odd = [i for i in largest(-deviation, EXAMPLES) if deviation[i] < -USUAL]
     return {
         "counts": [rows.size for rows in members],
@@ -84,7 +84,7 @@ def _examples(model: "LayeredEstimator", samples: Samples, factor: int, n_states
     }
 
 
-def _read(layer: "Corex", X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int, Values]:
+def _read(layer: "FittedLayer", X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int, Values]:
     """Some columns of some samples, by their index in the table."""
     if isinstance(X, np.ndarray | list | tuple):
         part = np.asarray(X)[np.ix_(rows, columns)]
@@ -95,7 +95,7 @@ def _read(layer: "Corex", X: Any, rows: np.ndarray, columns: np.ndarray) -> dict
     reader = Reader(part, least_samples=1)
     variables = {}
     for at, i in enumerate(columns.tolist()):
-        categories = layer._schema.categories.get(i)
+        categories = layer.encoder.categories.get(i)
         if categories is None:
             variables[i] = Values(reader.numbers(np.array([at]))[:, 0])
         else:

@@ -55,7 +55,7 @@ def map_of(model: "LayeredEstimator", groupings: Sequence[Grouping]) -> Map:
         "weight": _rounded(weight),
         "alpha": _rounded(edge.alpha for edge in graph.edges),
         "known": _rounded(edge.mutual_information for edge in graph.edges),
-        "linked": (model._stack[0].clusters_[columns] >= 0).astype(int).tolist(),
+        "linked": (model.fitted_.layers[0].clusters[columns] >= 0).astype(int).tolist(),
         "groupings": [_colours(grouping, columns) for grouping in groupings],
     }
     factors = {node.name: at[node.id] for node in graph.nodes if node.layer}

@@ -82,7 +82,7 @@ def surprising_samples(
     for i in largest(np.abs(surprise), SURPRISING):
         if abs(surprise[i]) < USUAL:
             break
-        deviation = model._surprise_of_factors(samples.log_z[i], slice(None))
+        deviation = model.fitted_.usual.of_factors(samples.log_z[i], slice(None))
         loudest = [j for j in largest(np.abs(deviation), REASONS) if deviation[j] != 0]
         reasons = tuple(Reason(names[j], float(deviation[j])) for j in loudest)
         rows.append(Surprising(samples.name(i), float(total[i]), float(surprise[i]), reasons))

@@ -150,7 +150,7 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
     if given is None:
         return note("The report was made without samples: give them to see which are surprising.")
     total = given.log_z.sum(axis=1)
-    surprise = model._surprise_of_samples(total)
+    surprise = model.fitted_.usual.of_samples(total)
     picture = inline_svg(
         lambda ax: draw_pointwise(total, surprise, index=given.rows, ax=ax), "Point-wise total correlation", 9, 3.2
     )
@@ -197,7 +197,7 @@ def _surprising(found: list[Surprising], title: str, nodes: dict[str, int]) -> M
 def convergence(model: "LayeredEstimator") -> Markup:
     """The objective at each iteration, layer by layer."""
     pieces = []
-    for k in range(1, len(model._stack) + 1):
+    for k in range(1, len(model.fitted_.layers) + 1):
         title = f"Objective of layer {k} by iteration"
         picture = inline_svg(partial(_draw_layer, model, k), title, 4.5, 2.8)
         pieces.append(figure(picture, f"Layer {k}"))
@@ -211,7 +211,7 @@ def _draw_layer(model: "LayeredEstimator", layer: int, ax: "Axes") -> None:
 def made(model: "LayeredEstimator", told: Description, decisions: Sequence[ColumnDecision]) -> Markup:
     """Parameters, versions, and what was made of the columns of the file."""
     parameters = {name: value for name, value in model.get_params().items() if name != "marginals"}
-    kinds = model._stack[0]._schema.kinds
+    kinds = model.fitted_.layers[0].encoder.kinds
     parameters["marginals"] = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in sorted(set(kinds)))
     seed = "" if model.random_state is not None else " Without a random_state, each fit begins elsewhere."
     versions = {"hicorex": hicorex.__version__, "Python": platform.python_version()}

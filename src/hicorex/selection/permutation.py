@@ -12,6 +12,7 @@ from hicorex.layer.one_pass import run_pass
 from hicorex.layer.options import FitOptions
 from hicorex.layer.state import used_only
 from hicorex.layer.structure import Rule
+from hicorex.names import layer_factor_names, layer_name
 
 # A test ends early once chance has done as well this many times (Besag and Clifford).
 ENOUGH = 10
@@ -49,7 +50,7 @@ class Significance(tuple[Tested, ...]):
 
 
 def compare_with_chance(
-    name: str,
+    layer: int,
     explains: np.ndarray,
     data: Data,
     rule: Rule,
@@ -76,7 +77,7 @@ def compare_with_chance(
             break
     # Stopped early, the share itself is right; otherwise the data count as one more permutation.
     p_values = np.where(as_good >= ENOUGH, as_good / drawn, (as_good + 1) / (drawn + 1))
-    names = [name, *(f"{name}_factor{j}" for j in range(explains.size))]
+    names = [layer_name(layer), *layer_factor_names(layer, explains.size)]
     return [
         Tested(*row)
         for row in zip(names, observed.tolist(), p_values.tolist(), drawn.astype(int).tolist(), strict=True)

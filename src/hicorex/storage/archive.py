@@ -22,7 +22,8 @@ from hicorex.exceptions import HicorexError, UnsoundError
 from hicorex.storage.contents import STORED
 from hicorex.storage.files import whole_file
 
-FORMAT = 1
+# 2: why a hierarchy stops is one of a few reasons, with the sizes tried for a further layer.
+FORMAT = 2
 _BLANK = b"0" * 64
 # The header begins with the checksum, whatever the version, so that damage is told from age.
 HEAD = re.compile(rb'.{8}\{"__metadata__":\{"hicorex":"\{\\"checksum\\":\\"([0-9a-f]{64})\\",', re.DOTALL)
@@ -44,8 +45,8 @@ def write_archive(path: Any, kind: str, content: Any) -> None:
             file.write(piece)
 
 
-def read_archive(path: Any, kind: str, check: Callable[[Any], None] | None = None) -> Any:
-    """The object in a file of this kind, which ``check`` refuses by an error if it makes no sense."""
+def read_archive(path: Any, kind: str, make: Callable[[Any], Any] | None = None) -> Any:
+    """What ``make`` makes of the object in a file of this kind; it refuses one that makes no sense by an error."""
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise HicorexError(f"{path} is not a file; give the name of one.")
@@ -53,7 +54,7 @@ def read_archive(path: Any, kind: str, check: Callable[[Any], None] | None = Non
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise HicorexError(f"{path} cannot be read: {reason}; check its name and folder.") from error
-    return from_bytes(raw, kind, str(path), check)
+    return from_bytes(raw, kind, str(path), make)
 
 
 def to_bytes(kind: str, content: Any) -> bytes:
@@ -102,8 +103,8 @@ def _parts_of(array: np.ndarray) -> Iterator[memoryview]:
         yield raw[start : start + _PART]
 
 
-def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | None = None) -> Any:
-    """The object in the bytes of a file, as ``read_archive``."""
+def from_bytes(raw: bytes, kind: str, path: str, make: Callable[[Any], Any] | None = None) -> Any:
+    """What is in the bytes of a file, as ``read_archive``."""
     found = HEAD.match(raw)
     if found is None:
         remedy = "name another" if kind == "checkpoint" else "give a model, or the folder of results that holds one"
@@ -126,12 +127,10 @@ def from_bytes(raw: bytes, kind: str, path: str, check: Callable[[Any], None] | 
         raise
     except Exception as error:  # whole, but not as we write it
         raise HicorexError(damaged) from error
-    if check is not None:
-        try:
-            check(content)
-        except UnsoundError as error:
-            raise HicorexError(f"{path} does not hold together ({error}); {remedy}.") from error
-    return content
+    try:
+        return content if make is None else make(content)
+    except UnsoundError as error:
+        raise HicorexError(f"{path} does not hold together ({error}); {remedy}.") from error
 
 
 class _Allowance:

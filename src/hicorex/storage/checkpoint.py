@@ -12,13 +12,17 @@ import numpy as np
 
 import hicorex
 from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError, caution
+from hicorex.fitted import FittedLayer
+from hicorex.input.encoder import Encoder
 from hicorex.layer.notes import Notes
 from hicorex.layer.options import FitOptions
 from hicorex.layer.race import Run
 from hicorex.marginals.base import Block
 from hicorex.storage.archive import read_archive, write_archive
 from hicorex.storage.layer_checks import check_run, check_sizes
-from hicorex.storage.soundness import is_a, known, texts, whole
+from hicorex.storage.model_checks import check_layer
+from hicorex.storage.records import layer_entries, layer_of
+from hicorex.storage.soundness import checking, is_a, known, texts, whole
 
 VERSION = "version of hicorex"
 # What a fit notes, of itself and of its layers.
@@ -64,7 +68,7 @@ class _Saved(Notes):
             raise HicorexError(f"The checkpoint {self.path} is a folder; give the name of a file.")
         self._notes: dict[str, Any] = {}
         if self.path.exists():
-            self._notes = read_archive(self.path, "checkpoint", _check_notes)
+            self._notes = read_archive(self.path, "checkpoint", _checked)
         self._saved_at = time.monotonic()
 
     def within(self, part: str) -> Notes:
@@ -89,6 +93,7 @@ class _Saved(Notes):
             self.save()
 
     def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
+        """Note what makes other notes needless, and save at once."""
         self._notes[key] = value
         for old in instead_of:
             self._notes.pop(old, None)
@@ -133,12 +138,24 @@ class _Part(Notes):
     def note(self, key: str, value: Any) -> None:
         self._whole.note(f"{self._part}.{key}", value)
 
-    def conclude(self, key: str, value: Any, instead_of: tuple[str, ...]) -> None:
-        self._whole.conclude(f"{self._part}.{key}", value, tuple(f"{self._part}.{old}" for old in instead_of))
+    def recall_layer(self, encoder: Encoder) -> FittedLayer | None:
+        entries = self.recall("fitted")
+        if entries is None:
+            return None
+        with checking():
+            layer = layer_of(is_a(dict, entries, "the layer"), encoder)
+            check_layer(layer)
+        return layer
+
+    def conclude_layer(self, layer: FittedLayer) -> None:
+        entries = layer_entries(layer)
+        del entries["_schema"]  # the table tells it, whatever is learned from it
+        replaced = tuple(f"{self._part}.{old}" for old in ("sizes", "run"))
+        self._whole.conclude(f"{self._part}.fitted", entries, replaced)
 
 
-def _check_notes(notes: Any) -> None:
-    """Refuse what is not noted by a fit; what its parts hold is checked where they are used."""
+def _checked(notes: Any) -> dict[str, Any]:
+    """Notes that may be those of a fit; what its parts hold is checked where they are used."""
     for key, value in is_a(dict, notes, "the checkpoint").items():
         what = is_a(str, key, "an entry").rpartition(".")[2] if key != VERSION else key
         known([what], NOTED)
@@ -147,6 +164,7 @@ def _check_notes(notes: Any) -> None:
             whole(value, what, 0, 2**128)
         if what == "parameters":
             texts(list(value.values()), what)
+    return notes
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
 from hicorex.marginals.joint import Joint
 from hicorex.selection.sizing import Sizing, Tried, best_larger
+from hicorex.storage.records import COREX_FIELDS, HIERARCHY_FIELDS, CorexRecord, HierarchyRecord
 
 
 class Stored(NamedTuple):
@@ -76,4 +77,6 @@ STORED = {
     "no upper": Stored(NoUpper, NoUpper._fields, _no_upper),
     "bounds": Stored(Bounds, tuple(Bounds.__dataclass_fields__), _bounds),
     "schema": Stored(Encoder, SCHEMA, Encoder),
+    "corex": Stored(CorexRecord, COREX_FIELDS, CorexRecord),
+    "hierarchy": Stored(HierarchyRecord, HIERARCHY_FIELDS, HierarchyRecord),
 }

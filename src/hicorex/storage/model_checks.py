@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
-from hicorex.compatibility import validate_parameters
-from hicorex.exceptions import UnsoundError
+from hicorex.fitted import FittedLayer, FittedModel, StopReason
 from hicorex.input.column_kinds import KINDS
 from hicorex.input.encoder import Encoder
 from hicorex.input.survey import MOST_CATEGORIES
@@ -23,50 +22,38 @@ from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a,
 
 
 @checking()
-def check_corex(model: Any) -> None:
-    """Refuse a fitted ``Corex`` that does not hold together."""
-    _check_layer(model, feeds=False)
-    _check_estimator(model, [model])
-
-
-@checking()
-def check_hierarchy(model: Any) -> None:
-    """Refuse a fitted ``HierarchicalCorex`` that does not hold together."""
-    layers = is_a(list, model.layers_, "layers_")
-    if not layers:
-        raise UnsoundError("layers_ is empty")
+def check_model(fitted: FittedModel) -> None:
+    """Refuse what a model has learned if it does not hold together."""
+    layers = is_a(tuple, fitted.layers, "the layers")
     for k, layer in enumerate(layers):
-        is_a(type(layers[0]), layer, "a layer")
-        _check_layer(layer, feeds=k + 1 < len(layers))
-        _check_estimator(layer, [layer])
+        check_layer(layer, feeds=k + 1 < len(layers))
         if k:
             _check_input(layer, layers[k - 1])
-    _check_estimator(model, layers)
-    model._shape()
-    is_a(str, model.stop_reason_, "stop_reason_")
-    agree(model.n_features_in_ == layers[0].n_features_in_, "n_features_in_", "those of the first layer")
-
-
-def _check_estimator(model: Any, layers: list) -> None:
-    """What models of one layer and of several have in common, as their layers say it should be."""
-    validate_parameters(model)
-    whole(model.n_features_in_, "n_features_in_", 1)
-    if hasattr(model, "feature_names_in_"):
-        names = array_of(model.feature_names_in_, "feature_names_in_", "O", (model.n_features_in_,))
-        for name in names:
+    sizes = [layer.n_factors for layer in layers]
+    _check_bounds(fitted.bounds, sizes)
+    _check_usual(fitted.usual, sum(sizes))
+    if fitted.names is not None:
+        for name in array_of(fitted.names, "feature_names_in_", "O", (fitted.n_columns,)):
             is_a(str, name, "a name in feature_names_in_")
-    number(model.tc_, "tc_")
-    whole(model.n_iter_, "n_iter_", 0)
-    _check_bounds(model.bounds_, [layer.n_factors_ for layer in layers])
-    (mean, spread), (means, spreads) = model._usual
-    n_factors = sum(layer.n_factors_ for layer in layers)
+    if fitted.stop_reason is not None:
+        is_a(StopReason, fitted.stop_reason, "stop_reason_")
+    if fitted.next_sizing is not None:
+        _check_sizing(fitted.next_sizing)
+    _check_reading(fitted.reading, fitted.n_columns)
+
+
+def check_output(output: Any) -> None:
+    """Refuse what is no setting of ``set_output``."""
+    for key, value in is_a(dict, output, "the output that is set").items():
+        agree(key == "transform" and value in (None, "default", "pandas", "polars"), "set_output", "scikit-learn")
+
+
+def _check_usual(usual: Any, n_factors: int) -> None:
+    (mean, spread), (means, spreads) = usual
     number(mean, "the usual score")
     number(spread, "its spread", 0)
     array_of(means, "the usual log Z", "f", (n_factors,))
     array_of(spreads, "their spreads", "f", (n_factors,), 0)
-    _check_reading(getattr(model, "_reading", {}), model.n_features_in_)
-    for key, value in is_a(dict, getattr(model, "_sklearn_output_config", {}), "the output that is set").items():
-        agree(key == "transform" and value in (None, "default", "pandas", "polars"), "set_output", "scikit-learn")
 
 
 def _check_reading(reading: Any, n_columns: int) -> None:
@@ -83,75 +70,83 @@ def _check_reading(reading: Any, n_columns: int) -> None:
         agree(len(names) == n_columns, "the number of names", "n_features_in_")
 
 
-def _check_layer(layer: Any, feeds: bool) -> None:
-    schema = is_a(Encoder, layer._schema, "the schema")
-    n_columns, n_factors = (whole(getattr(layer, name), name, 1) for name in ("n_features_in_", "n_factors_"))
-    whole(layer.n_iter_, "n_iter_", 0)
-    _check_schema(schema, n_columns)
-    blocks = schema.blocks(np.ones(n_columns, bool), np.float64, sparse=False)
-    check_state(layer._state, blocks, None, n_factors, 1)
-    n_states = len(layer._state.prior)
-    agree(layer._state.questions == [Questions()] * len(blocks), "what the next pass asks", "a finished fit")
-    alpha = np.empty((n_columns, n_factors))
-    for own, columns in zip(layer._state.alpha, schema.parts, strict=True):
-        alpha[columns] = own.T
-    array_of(layer.alpha_, "alpha_", "f", (n_columns, n_factors))
-    agree(np.array_equal(layer.alpha_, alpha), "alpha_", "the state")
-    array_of(layer.mutual_information_, "mutual_information_", "f", (n_columns, n_factors), -ROUNDING)
-    array_of(layer.tcs_, "tcs_", "f", (n_factors,), 0)
-    array_of(layer.clusters_, "clusters_", "i", (n_columns,), -1, n_factors - 1)
-    array_of(layer.history_, "history_", "f", (layer.n_iter_,))
-    for history in is_a(list, layer.histories_, "histories_"):
-        array_of(history, "a history", "f", (None,))
-    agree(any(np.array_equal(layer.history_, own) for own in layer.histories_), "history_", "histories_")
-    if hasattr(layer, "sizing_"):
-        _check_sizing(layer.sizing_)
-    is_a(bool, layer._inner, "whether the layer is an inner one")
-    _check_links(layer._links, blocks, n_factors, n_states)
-    joints = is_a(dict, layer._joints, "the joint marginals")
-    agree(set(joints) <= {False, True} and False in joints and (True in joints or not feeds), "joints", "the layers")
-    for own in joints.values():
-        for block, links, given in zip(blocks, layer._links, list_of(list, own, "joints", len(blocks)), strict=True):
-            _check_joints(given, block, links[0], n_states)
-    for block, given in zip(blocks, list_of(np.ndarray, layer._surprisals, "surprisals", len(blocks)), strict=True):
+@checking()
+def check_layer(layer: FittedLayer, feeds: bool = False) -> None:
+    """Refuse a layer that does not hold together; ``feeds`` says that there is another above it."""
+    encoder = is_a(Encoder, layer.encoder, "the encoder")
+    n_columns, n_factors = whole(encoder.n_columns, "n_features_in_", 1), whole(layer.n_factors, "n_factors_", 1)
+    _check_encoder(encoder, n_columns)
+    blocks = encoder.blocks(np.ones(n_columns, bool), np.float64, sparse=False)
+    check_state(layer.state, blocks, None, n_factors, 1)
+    agree(layer.state.questions == [Questions()] * len(blocks), "what the next pass asks", "a finished fit")
+    _check_findings(layer, n_columns)
+    if layer.sizing is not None:
+        _check_sizing(layer.sizing)
+    is_a(bool, layer.reads_labels, "whether the layer is an inner one")
+    _check_bounds(layer.bounds, [n_factors])
+    _check_usual(layer.usual, n_factors)
+    _check_links(layer.links, blocks, n_factors, layer.n_states)
+    agree(layer.feeding_joints is not None or not feeds, "joints", "the layers")
+    for own in (layer.joints, layer.feeding_joints):
+        if own is not None:
+            for block, links, given in zip(blocks, layer.links, list_of(list, own, "joints", len(blocks)), strict=True):
+                _check_joints(given, block, links[0], layer.n_states)
+    for block, given in zip(blocks, list_of(np.ndarray, layer.surprisals, "surprisals", len(blocks)), strict=True):
         discrete = hasattr(block, "is_category")
         array_of(given, "the surprisals", "f", (block.offsets[-1],) if discrete else (0,), -ROUNDING)
-    if hasattr(layer, "_stream"):
-        stream = is_a(Stream, layer._stream, "the stream")
-        check_state(stream.state, blocks, n_states, n_factors, 1)
+    if layer.stream is not None:
+        stream = is_a(Stream, layer.stream, "the stream")
+        check_state(stream.state, blocks, layer.n_states, n_factors, 1)
         if stream.sums is not None:
-            check_sums(stream.sums, len(blocks), n_states, n_factors)
+            check_sums(stream.sums, len(blocks), layer.n_states, n_factors)
 
 
-def _check_input(layer: Any, below: Any) -> None:
+def _check_findings(layer: FittedLayer, n_columns: int) -> None:
+    """The structure that a layer has found, and how it came to it."""
+    shape = (n_columns, layer.n_factors)
+    alpha = np.empty(shape)
+    for own, columns in zip(layer.state.alpha, layer.encoder.parts, strict=True):
+        alpha[columns] = own.T
+    array_of(layer.alpha, "alpha_", "f", shape)
+    agree(np.array_equal(layer.alpha, alpha), "alpha_", "the state")
+    array_of(layer.mutual_information, "mutual_information_", "f", shape, -ROUNDING)
+    array_of(layer.tcs, "tcs_", "f", (layer.n_factors,), 0)
+    array_of(layer.clusters, "clusters_", "i", (n_columns,), -1, layer.n_factors - 1)
+    array_of(layer.history, "history_", "f", (None,))
+    for history in is_a(list, layer.histories, "histories_"):
+        array_of(history, "a history", "f", (None,))
+    agree(any(np.array_equal(layer.history, own) for own in layer.histories), "history_", "histories_")
+
+
+def _check_input(layer: FittedLayer, below: FittedLayer) -> None:
     """That the input of a layer is the labels of the one below."""
-    agree(layer.n_features_in_ == below.n_factors_, "the number of columns of a layer", "the factors below it")
-    agree(set(layer._schema.kinds) == {"categorical"}, "the kinds of an inner layer", "labels")
-    for categories in layer._schema.categories.values():
-        array_of(categories, "the states of a factor below", "iu", (None,), 0, len(below._state.prior) - 1)
+    agree(layer.encoder.n_columns == below.n_factors, "the number of columns of a layer", "the factors below it")
+    agree(set(layer.encoder.kinds) == {"categorical"}, "the kinds of an inner layer", "labels")
+    for categories in layer.encoder.categories.values():
+        array_of(categories, "the states of a factor below", "iu", (None,), 0, below.n_states - 1)
 
 
-def _check_schema(schema: Encoder, n_columns: int) -> None:
-    agree(schema.n_columns == n_columns, "the number of columns", "n_features_in_")
-    kinds = texts(schema.kinds, "kinds")
+def _check_encoder(encoder: Encoder, n_columns: int) -> None:
+    agree(encoder.n_columns == n_columns, "the number of columns", "n_features_in_")
+    kinds = texts(encoder.kinds, "kinds")
     agree(len(kinds) == n_columns and set(kinds) <= set(KINDS), "kinds", "the columns")
     tiny, large = np.nextafter(0, 1), np.finfo(float).max
-    array_of(schema.size, "size", "f", (n_columns,), tiny, large)
-    array_of(schema.centre, "centre", "f", (n_columns,))
-    array_of(schema.spread, "spread", "f", (n_columns,), tiny)
-    array_of(schema.informative, "informative", "b", (n_columns,))
+    array_of(encoder.size, "size", "f", (n_columns,), tiny, large)
+    array_of(encoder.centre, "centre", "f", (n_columns,))
+    array_of(encoder.spread, "spread", "f", (n_columns,), tiny)
+    array_of(encoder.informative, "informative", "b", (n_columns,))
     ranked, coded = ({i for i, kind in enumerate(kinds) if kind == own} for own in ("rank", "categorical"))
-    agree(set(is_a(dict, schema.ranks, "ranks")) == ranked, "ranks", "kinds")
-    for values, scores in schema.ranks.values():
+    agree(set(is_a(dict, encoder.ranks, "ranks")) == ranked, "ranks", "kinds")
+    for values, scores in encoder.ranks.values():
         array_of(values, "the values of ranks", "f", (None,), -large, large)
         array_of(scores, "the scores of ranks", "f", values.shape)
         agree(values.size > 0 and (values[1:] > values[:-1]).all(), "the values of ranks", "their order")
-    agree(set(is_a(dict, schema.categories, "categories")) == coded, "categories", "kinds")
-    for own in schema.categories.values():
+    agree(set(is_a(dict, encoder.categories, "categories")) == coded, "categories", "kinds")
+    for own in encoder.categories.values():
         wide = own.astype(float) if own.dtype == np.float16 else own
         array_of(wide, "categories", "biufUS", (None,), -large, large)
         agree(own.size <= MOST_CATEGORIES and bool((own[1:] > own[:-1]).all()), "categories", "their order")
-    parts = list_of(np.ndarray, schema.parts, "the blocks of columns")
+    parts = list_of(np.ndarray, encoder.parts, "the blocks of columns")
     for part in parts:
         array_of(part, "a block of columns", "i", (None,), 0, n_columns - 1)
         agree(len({kinds[i] == "categorical" for i in part.tolist()}) == 1, "a block of columns", "one kind")

@@ -1,0 +1,278 @@
+"""What layers have learned, frozen: all it takes to read new samples, to label, to evaluate and to store them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import zip_longest
+from typing import Any, Self, TypedDict
+
+import numpy as np
+
+from hicorex.bounds.evaluation import LayerEvaluator
+from hicorex.bounds.evidence import Evidence, StackedLayer, gather
+from hicorex.bounds.result import Bounds
+from hicorex.engine import Engine, LocalEngine
+from hicorex.exceptions import caution
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import Source, source_of
+from hicorex.input.sources.dask_tables import ClusterSource
+from hicorex.input.sources.labels import label_source
+from hicorex.layer.data import Data, Part
+from hicorex.layer.labels import add_scores, block_coefficients, harden, label_tile, labels_of
+from hicorex.layer.state import State
+from hicorex.layer.stream import Stream
+from hicorex.marginals.base import most_likely
+from hicorex.marginals.joint import Joint
+from hicorex.names import column_name
+from hicorex.selection.sizing import Sizing
+from hicorex.surprise import Usual
+
+# New samples are read and labelled this many cells at a time.
+BATCH_CELLS = 2**23
+# Columns with unseen categories that a warning names.
+MOST_NAMED = 5
+
+# What is said of a batch of samples: function(state, data, engine) -> arrays whose first axis is the samples.
+OfBatch = Callable[[State, Data, Engine], tuple[np.ndarray, ...]]
+
+
+class StopReason(StrEnum):
+    """Why a hierarchy has no further layer."""
+
+    AS_ASKED = "as many layers as asked for"
+    ONE_FACTOR = "there is one factor on top"
+    NOTHING = "the first layer explains no more than chance"
+    NOTHING_MORE = "a further layer explains no more than chance"
+
+
+class FileReading(TypedDict, total=False):
+    """How the file of the samples was read, for files of new samples.
+
+    missing : the texts that stand for missing values
+    row_names : the title of the column of row names
+    words : the words in columns of numbers, by column
+    names : the names of the columns, where the table that was fitted has none
+    """
+
+    missing: list[str]
+    row_names: str | None
+    words: dict[str, list[str]]
+    names: list[str] | None
+
+
+@dataclass(frozen=True)
+class FittedLayer:
+    """What a layer has learned. Other arrays of it would be another layer: nothing here is changed.
+
+    encoder : reads the columns
+    state : prior, marginals and alpha, by block
+    links : by block, the factors that each variable belongs to, best first, (1, D, n)
+    joints, feeding_joints : by block, the marginals given the joint states of these factors, for soft labels, and for
+        the most likely ones that feed a layer above; None on top
+    surprisals : by block, -log p(x_i) of each category
+    usual, bounds : of the samples of the fit, or of the last batch
+    reads_labels : whether the input is the labels of a layer below, in which unseen states are nothing to warn of
+    alpha, mutual_information : (n_columns, n_factors)
+    tcs : (n_factors,), E[log Z_j]
+    clusters : (n_columns,), the factor of each variable, -1 for none
+    history, histories : the objective at each iteration, of the start that was kept and of all starts
+    sizing : the sizes tried, if the size was to be found
+    stream : what the next batch goes on from, once there was one
+    """
+
+    encoder: Encoder
+    state: State
+    links: list[np.ndarray]
+    joints: list[list[Joint]]
+    surprisals: list[np.ndarray]
+    usual: Usual
+    bounds: Bounds
+    alpha: np.ndarray
+    mutual_information: np.ndarray
+    tcs: np.ndarray
+    clusters: np.ndarray
+    history: np.ndarray
+    histories: list[np.ndarray]
+    reads_labels: bool = False
+    feeding_joints: list[list[Joint]] | None = None
+    sizing: Sizing | None = None
+    stream: Stream | None = None
+
+    @property
+    def n_factors(self) -> int:
+        """The number of factors."""
+        return self.state.prior.shape[1]
+
+    @property
+    def n_states(self) -> int:
+        """The number of states of each factor."""
+        return self.state.prior.shape[0]
+
+    @property
+    def tc(self) -> float:
+        """The total correlation that all factors explain."""
+        return float(self.tcs.sum())
+
+    def encode(
+        self, table: Source, engine: Engine, sample_weight: np.ndarray | None = None, dtype: Any = np.float64
+    ) -> Data:
+        """New samples as the fit read its own; ``dtype`` None stands for the precision of a fit."""
+        data, unseen = self.encoder.encode(table, sample_weight, engine, dtype=dtype)
+        self.warn_of(unseen)
+        return data
+
+    def warn_of(self, unseen: list[str]) -> None:
+        """Warn of categories that the fit has not seen, in these columns."""
+        if unseen and not self.reads_labels:
+            caution(
+                "Categories that the fit has not seen count as missing, in column "
+                f"{', '.join(unseen[:MOST_NAMED])}{' and others' if len(unseen) > MOST_NAMED else ''}."
+            )
+
+    def evaluator(self, data: Data, engine: Engine) -> LayerEvaluator:
+        """What evaluates new samples by soft labels."""
+        return LayerEvaluator.of(self.state, self.links, data, engine, self.joints)
+
+    def feeding_evaluator(self, data: Data, engine: Engine) -> LayerEvaluator:
+        """What evaluates new samples by the most likely labels, which feed the layer above."""
+        return LayerEvaluator.of(self.state, self.links, data, engine, self.feeding_joints, harden)
+
+    def label_table(self, data: Data, engine: Engine) -> Source:
+        """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""
+        state, blocks, coefficients = self.state, data.blocks, block_coefficients(self.state, data, engine)
+
+        def of_tile(part: Part, rows: slice) -> np.ndarray:
+            labels, _ = label_tile(state, blocks, coefficients, part.tile(blocks, rows))
+            return most_likely(labels, np.int8).T
+
+        return label_source(of_tile, data, engine)
+
+    def label(self, table: Source, n_jobs: int | None) -> np.ndarray:
+        """The most likely state of each factor, (n_samples, m)."""
+        return self.map(table, states_of, n_jobs)[0]
+
+    def map(self, table: Source, function: OfBatch, n_jobs: int | None) -> tuple[np.ndarray, ...]:
+        """What a function says of batches of samples, put together; of a table on a cluster, arrays of Dask."""
+        if isinstance(table, ClusterSource):
+            return table.lazily(self, lambda layer, rows: layer.map(source_of(rows), function, n_jobs))
+        # What is not categorical is never sparse; labels are not either.
+        width = self.n_factors if set(self.encoder.kinds) == {"categorical"} else table.shape[1]
+        with LocalEngine(n_jobs) as engine:
+            parts = [
+                function(self.state, self.encode(rows, engine), engine)
+                for rows in table.read_batches(BATCH_CELLS, width)
+            ]
+        return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """What a model of one layer or of several has learned.
+
+    layers : from the bottom up
+    bounds, usual : of the samples of the fit, over all layers
+    names : the names of the columns, (n_columns,), None if the table has none
+    reading : how the file of the samples was read
+    stop_reason, next_sizing : why a hierarchy has no further layer, and the sizes tried for one that explains nothing
+    """
+
+    layers: tuple[FittedLayer, ...]
+    bounds: Bounds
+    usual: Usual
+    names: np.ndarray | None = None
+    reading: FileReading = field(default_factory=FileReading)
+    stop_reason: StopReason | None = None
+    next_sizing: Sizing | None = None
+
+    @classmethod
+    def of_layer(cls, layer: FittedLayer, names: np.ndarray | None) -> Self:
+        """A model of one layer."""
+        return cls((layer,), layer.bounds, layer.usual, names)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the table."""
+        return self.layers[0].encoder.n_columns
+
+    @property
+    def tc(self) -> float:
+        """What the fits maximised, summed over the layers."""
+        return float(sum(layer.tc for layer in self.layers))
+
+    @property
+    def n_iter(self) -> int:
+        """Most iterations of a layer."""
+        return max(len(layer.history) for layer in self.layers)
+
+    def variable_names(self) -> list[str]:
+        """What the columns are called: by the table, by the file that an array came from, or by their numbers."""
+        if self.names is not None:
+            return [str(name) for name in self.names]
+        return list(self.reading.get("names") or [column_name(i) for i in range(self.n_columns)])
+
+    def expected(self) -> dict[str, str]:
+        """The columns that the model knows, and what their values are, in words."""
+        return dict(zip(self.variable_names(), self.layers[0].encoder.types(), strict=True))
+
+    def column_name(self, i: int) -> str:
+        """How messages call a column."""
+        return str(i) if self.names is None else repr(str(self.names[i]))
+
+    def evidence(
+        self, table: Source, n_jobs: int | None, depth: int | None = None, sample_weight: np.ndarray | None = None
+    ) -> Evidence:
+        """What the layers say about new samples; ``depth`` is how many of them the lower bound counts."""
+        with table.engine(n_jobs) as engine:
+            first = data = self.layers[0].encode(table, engine, sample_weight)
+            stacked: list[StackedLayer] = []
+            for layer, above in zip_longest(self.layers, self.layers[1:]):
+                feeding = None if above is None else layer.feeding_evaluator(data, engine)
+                read = layer.encoder.encode_labels if stacked else None
+                stacked.append(StackedLayer(layer.evaluator(data, engine), feeding, read))
+                if above is not None:
+                    data = above.encode(layer.label_table(data, engine), engine, sample_weight)
+            return gather(first, stacked, engine, self.layers[0].surprisals, depth, self.column_name)
+
+
+def states_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
+    """The most likely state of each factor, (N, m)."""
+    return (most_likely(_labels(state, data, engine)).T,)
+
+
+def posteriors_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
+    """p(y_j = s | x), (N, m, k)."""
+    return (_labels(state, data, engine).transpose(2, 1, 0),)
+
+
+def log_odds_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
+    """log p(y_j = s | x) / p(y_j = 0 | x), s > 0, (N, m, k - 1)."""
+    prior = np.log(state.prior[1:] / state.prior[0])[:, :, None]
+    return ((_scores(state, data, engine) + prior).transpose(2, 1, 0),)
+
+
+def states_and_log_z_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
+    """The most likely states and log Z, both (N, m)."""
+    blocks, coefficients = data.blocks, block_coefficients(state, data, engine)
+
+    def of_tile(part: Part, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        labels, log_z = label_tile(state, blocks, coefficients, part.tile(blocks, rows))
+        return most_likely(labels), log_z
+
+    states, log_z = zip(*engine.tiles(of_tile, data.parts), strict=True)
+    return np.concatenate(states, axis=1).T, np.concatenate(log_z, axis=1).T
+
+
+def _scores(state: State, data: Data, engine: Engine) -> np.ndarray:
+    """Scores of all samples, (k - 1, m, N)."""
+    blocks, coefficients = data.blocks, block_coefficients(state, data, engine)
+
+    def of_tile(part: Part, rows: slice) -> np.ndarray:
+        return add_scores(blocks, part.tile(blocks, rows), coefficients)
+
+    n_states, n_factors = state.prior.shape
+    return np.concatenate(list(engine.tiles(of_tile, data.parts)), axis=1).reshape(n_states - 1, n_factors, -1)
+
+
+def _labels(state: State, data: Data, engine: Engine) -> np.ndarray:
+    """p(y_j | x) of all samples, (k, m, N)."""
+    return labels_of(_scores(state, data, engine).reshape(-1, data.n_samples), state.prior)[0]

@@ -1,0 +1,237 @@
+"""Learning one layer from a table, or from one more batch of a stream: samples and options in, a FittedLayer out."""
+
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from hicorex.bounds.bounds import bounds_of
+from hicorex.bounds.entropy import marginal_surprisals
+from hicorex.bounds.evaluation import LayerEvaluator, links_of
+from hicorex.bounds.evidence import StackedLayer, gather
+from hicorex.engine import Engine
+from hicorex.exceptions import caution
+from hicorex.fitted import FittedLayer
+from hicorex.input.encoder import Encoder, label_data
+from hicorex.input.sources import Source
+from hicorex.layer.data import Data
+from hicorex.layer.labels import harden
+from hicorex.layer.loop import Fit, fit_layer
+from hicorex.layer.notes import Notes
+from hicorex.layer.options import FitOptions
+from hicorex.layer.progress import Progress
+from hicorex.layer.state import State, all_information, clear, used_only
+from hicorex.layer.stream import Stream, advance
+from hicorex.layer.structure import RULES
+from hicorex.marginals.base import Questions
+from hicorex.selection.significance import LEVEL, held_out_probabilities, link_probabilities
+from hicorex.selection.sizing import Search, Sizing, choose_size
+from hicorex.surprise import Usual
+
+# What is less of a factor's total correlation than this share is rounding.
+ROUNDING = 1e-6
+
+
+class LayerOptions(NamedTuple):
+    """How a layer is learned; see ``Corex``. ``reads_labels`` says that its input is the labels of a layer below."""
+
+    n_factors: int | Literal["auto"]
+    n_states: int
+    marginals: Any
+    structure: str
+    n_init: int
+    max_iter: int
+    tol: float
+    batch_size: int | None
+    random_state: Any
+    reads_labels: bool = False
+
+    def of_size(self, n_factors: int) -> FitOptions:
+        """How a layer of so many factors is fitted."""
+        return FitOptions(n_factors, self.n_states, self.n_init, self.max_iter, self.tol, self.batch_size)
+
+
+class Learned(NamedTuple):
+    """A layer, its samples as they were read, and what evaluates them."""
+
+    layer: FittedLayer
+    data: Data
+    evaluator: LayerEvaluator
+
+    def feeding(self, engine: Engine) -> tuple[FittedLayer, LayerEvaluator]:
+        """The layer, ready to feed another with its most likely labels, and what evaluates its samples by these."""
+        evaluator = LayerEvaluator.of(self.layer.state, self.layer.links, self.data, engine, relabel=harden)
+        return replace(self.layer, feeding_joints=evaluator.smoothed), evaluator
+
+
+class _Shown(NamedTuple):
+    """What follows from a state and samples alone."""
+
+    state: State
+    links: list[np.ndarray]
+    evaluator: LayerEvaluator
+    alpha: np.ndarray
+    mutual_information: np.ndarray
+
+    def clusters(self, chance: np.ndarray) -> np.ndarray:
+        """The factor that each variable belongs to most, -1 where its link may be a matter of chance (n,)."""
+        linked = (chance < LEVEL) & self.alpha.any(axis=1)
+        return np.where(linked, (self.alpha * self.mutual_information).argmax(axis=1), -1)
+
+
+def seed_of(random_state: Any, begun: int | None = None) -> np.random.SeedSequence:
+    """Where the random numbers of a fit come from, or of one that was begun without a random_state."""
+    # None draws fresh entropy, so that numpy's global generator is left alone.
+    drawn = begun if random_state is None else check_random_state(random_state).randint(2**31 - 1)
+    return np.random.SeedSequence(drawn)
+
+
+def learn_layer(
+    table: Source,
+    sample_weight: np.ndarray | None,
+    options: LayerOptions,
+    engine: Engine,
+    notes: Notes,
+    progress: Progress,
+) -> Learned:
+    """Learn a layer from samples, or go on with what was noted of it."""
+    encoder = Encoder.learn(table, options.marginals, sample_weight, engine)
+    data, _ = encoder.encode(table, sample_weight, engine, gaps=encoder.gaps)
+    if notes.kept:
+        notes.check("data", encoder.fingerprint(table.names, data, engine))
+    seed = seed_of(options.random_state, notes.recall("random_state"))
+    notes.check("random_state", seed.entropy)
+    noted = notes.recall_layer(encoder)
+    if noted is not None:
+        return Learned(noted, data, LayerEvaluator.of(noted.state, noted.links, data, engine))
+    sizing, n_factors = None, options.n_factors
+    if isinstance(n_factors, str):
+        sizing = _choose_size(data, options, engine, seed, notes, progress)
+        n_factors = sizing.n_factors
+    fit = _fit(data, options, int(n_factors), engine, seed, notes, progress)
+    shown, tcs = _in_order(fit, data, engine, drop_empty=sizing is not None)
+    # Empty factors would only make the fits to halves harder.
+    n_used = max(1, int(np.count_nonzero(tcs)))
+    chance = data.to_table(link_probabilities(data, RULES[options.structure], engine, n_used, options.n_states, seed))
+    evidence = gather(data, [StackedLayer(shown.evaluator)], engine, name=table.column_name)
+    layer = FittedLayer(
+        encoder=encoder,
+        state=shown.state,
+        links=shown.links,
+        joints=shown.evaluator.smoothed,
+        surprisals=marginal_surprisals(data),
+        usual=Usual.of(evidence),
+        bounds=bounds_of([evidence]),
+        alpha=shown.alpha,
+        mutual_information=shown.mutual_information,
+        tcs=tcs,
+        clusters=shown.clusters(chance),
+        history=fit.history,
+        histories=fit.histories,
+        reads_labels=options.reads_labels,
+        sizing=sizing,
+    )
+    notes.conclude_layer(layer)
+    return Learned(layer, data, shown.evaluator)
+
+
+def learn_more(
+    layer: FittedLayer, table: Source, sample_weight: np.ndarray | None, structure: str, engine: Engine
+) -> Learned:
+    """Learn from one more batch of a stream; the first one after a fit only makes the layer ready for others."""
+    anywhere = np.ones(table.shape[1], bool)  # any column may lack values, now or later
+    data, unseen = layer.encoder.encode(table, sample_weight, engine, dtype=np.float32, gaps=anywhere)
+    rule = RULES[structure]
+    if layer.stream is None:
+        # The first update only asks what the next one needs.
+        stream, _ = advance(Stream(layer.state, None), data, rule, engine)
+        return Learned(replace(layer, stream=stream), data, LayerEvaluator.of(layer.state, layer.links, data, engine))
+    layer.warn_of(unseen)
+    # The samples are new to the factors, so that links may be tested on them as they are.
+    chance = data.to_table(held_out_probabilities(layer.stream.state, data, engine))
+    stream, log_z = advance(layer.stream, data, rule, engine)
+    shown = _show(stream.state, data, engine)
+    history = np.append(layer.history, log_z.sum())
+    layer = replace(
+        layer,
+        state=shown.state,
+        links=shown.links,
+        joints=shown.evaluator.smoothed,
+        feeding_joints=None,
+        alpha=shown.alpha,
+        mutual_information=shown.mutual_information,
+        tcs=used_only(shown.evaluator.log_z),
+        clusters=shown.clusters(chance),
+        history=history,
+        histories=[history if np.array_equal(own, layer.history) else own for own in layer.histories],
+        stream=stream,
+    )
+    return Learned(layer, data, shown.evaluator)
+
+
+def _choose_size(
+    data: Data,
+    options: LayerOptions,
+    engine: Engine,
+    seed: np.random.SeedSequence,
+    notes: Notes,
+    progress: Progress,
+) -> Sizing:
+    """The number of factors that held-out samples ask for."""
+    rule, of_one = RULES[options.structure], replace(options.of_size(1), batch_size=None)
+    look_ahead = label_data if options.reads_labels else None
+    search = Search(data, rule, engine, of_one, seed, look_ahead, progress, notes)
+    return choose_size(search, most=max(1, data.n_columns // 2))
+
+
+def _fit(
+    data: Data,
+    options: LayerOptions,
+    n_factors: int,
+    engine: Engine,
+    seed: np.random.SeedSequence,
+    notes: Notes,
+    progress: Progress,
+) -> Fit:
+    """Fit the factors to all samples, or go on with the run that was noted."""
+    fit = fit_layer(data, RULES[options.structure], engine, options.of_size(n_factors), seed, progress, notes)
+    progress.layer_done()
+    if not fit.converged:
+        caution(
+            f"The objective still grew after max_iter={options.max_iter} iterations; raise max_iter or tol.",
+            ConvergenceWarning,
+        )
+    return fit
+
+
+def _in_order(fit: Fit, data: Data, engine: Engine, drop_empty: bool) -> tuple[_Shown, np.ndarray]:
+    """The best state, its factors in falling order of what they explain, and how much that is (m,)."""
+    state, log_z = fit.state, fit.log_z
+    while True:
+        explains = used_only(log_z)
+        order = np.argsort(-explains, kind="stable")
+        if drop_empty:  # a size that was found has no empty factors
+            order = order[: max(1, int(np.count_nonzero(explains)))]
+        state = state.take_factors(order, [Questions() for _ in data.blocks])
+        for unused in np.flatnonzero(explains[order] == 0):
+            clear(state, data, int(unused))
+        shown = _show(state, data, engine)
+        log_z, tcs = shown.evaluator.log_z, used_only(shown.evaluator.log_z)
+        # After batches the last update may have changed the order.
+        if (np.diff(tcs) <= ROUNDING * tcs[0]).all():
+            return shown, np.minimum.accumulate(tcs)
+
+
+def _show(state: State, data: Data, engine: Engine) -> _Shown:
+    """What follows from a state and samples alone."""
+    state = replace(state, questions=[Questions() for _ in data.blocks])
+    links = links_of(state, data)
+    return _Shown(
+        state,
+        links,
+        LayerEvaluator.of(state, links, data, engine),
+        data.to_table(state.alpha).T,
+        data.to_table(all_information(state, data)).T,
+    )
