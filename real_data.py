@@ -1,6 +1,7 @@
 """Where the real data sets are: the one place that knows, for tests, benchmarks, examples and the paper.
 
-None of them is part of the project. The variable HICOREX_DATA of the environment names their folder.
+None of them is part of the project. The variable HICOREX_DATA of the environment names their folder, by
+default shared/data beside the project.
 """
 
 import os

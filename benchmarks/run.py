@@ -90,15 +90,20 @@ def title_of(module: ModuleType) -> tuple[str, str]:
     return title.rstrip("."), text
 
 
+def results_text(name: str, section: dict[str, Any]) -> list[str]:
+    """When and where a benchmark ran, and what it measured."""
+    load = "" if section["load"] is None else f"; load at the start {section['load']}, {section['seconds']} s in all"
+    origin = f"`make bench ONLY={name}`, {section['date']}: {section['machine']}{load}."
+    return [origin, *map(markdown, blocks_of(section))]
+
+
 def section_text(name: str, section: dict[str, Any] | None) -> str:
     """A section of the page."""
     title, text = title_of(importlib.import_module(name))
     lines = [f"## {title}", text]
     if section is None:
         return "\n\n".join([*lines, "Not measured yet."])
-    load = "" if section["load"] is None else f"; load at the start {section['load']}, {section['seconds']} s in all"
-    lines.append(f"`make bench ONLY={name}`, {section['date']}: {section['machine']}{load}.")
-    lines += [markdown(block) for block in blocks_of(section)]
+    lines += results_text(name, section)
     if hasattr(importlib.import_module(name), "draw"):
         lines.append(f"![{title}](figures/{name}.png)")
     return "\n\n".join(lines)
@@ -113,8 +118,8 @@ def refilled(text: str, results: dict[str, Any]) -> str:
     """A page of the documentation, its marked places filled with results."""
 
     def fill(match: re.Match) -> str:
-        blocks = "\n\n".join(map(markdown, blocks_of(results[match[2]])))
-        return f"{match[1]}\n{blocks}\n{match[3]}"
+        text = "\n\n".join(results_text(match[2], results[match[2]]))
+        return f"{match[1]}\n{text}\n{match[3]}"
 
     return MARKED.sub(fill, text)
 
