@@ -403,7 +403,7 @@ def test_batches(run, tmp_path):
 
 def test_dask_needs_a_scheduler_and_files(run, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(large, "PATIENCE", 1)
+    monkeypatch.setattr("hicorex.cli.workers.PATIENCE", 1)
     monkeypatch.setattr(large, "_be_lean", lambda: None)
     write_parts(table_of(), tmp_path / "t")
     done = run("fit", "t", *FIT, "--dask", "tcp://127.0.0.1:9")
@@ -430,7 +430,7 @@ def test_workers_of_a_cluster_give_the_same_bits(run, tmp_path, monkeypatch):
             same_model(f"{name}-here", f"{name}-there")
             here, there = (pd.read_parquet(f"{name}-{own}/labels.parquet") for own in ("here", "there"))
             pd.testing.assert_frame_equal(here, there)
-        monkeypatch.setattr(large, "_reads", lambda source: "t is not there.")
+        monkeypatch.setattr("hicorex.cli.workers._reads", lambda source: "t is not there.")
         done = run("fit", "t", *options, "--out", "r", "--dask", cluster.scheduler_address)
         assert done.code == 2
         assert "cannot read the data (t is not there); put them where all workers see them" in done.err

@@ -56,7 +56,7 @@ def fit(options: FitOptions) -> None:
         show_decisions(table.decisions, table.notes)
     model.set_params(marginals=table.kinds)
     with _kept(places.checkpoint), ExitStack() as keep:
-        _learn(model, options, places, table, opened.in_parts, keep)
+        _learn(model, options, places, table, keep)
         opened.check()
         write_folder(places.out, model, table, options.overwrite, groupings, stem(options.data), options.inputs())
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done
@@ -89,16 +89,11 @@ def _places(options: FitOptions) -> Places:
 def _read(options: FitOptions, limit: int | None) -> tuple["Opened", "Table"]:
     """The table, and how it was opened."""
     from hicorex.cli.large import keeping_within, open_data
-    from hicorex.input.files import read_table, stream_table
     from hicorex.input.words import decisions_in_words
 
-    reading = options.reading()
     opened = open_data(options.data, limit, always=options.dask is not None)
     with keeping_within(limit):
-        if opened.in_parts:
-            table = stream_table(opened.source, options.data, reading)
-        else:
-            table = read_table(opened.source, reading)
+        table = opened.table(options.reading())
     if len(table.names) == 1:
         others = decisions_in_words([decision for decision in table.decisions if decision.name != table.names[0]])
         raise HicorexError(
@@ -128,16 +123,15 @@ def _kept(checkpoint: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def _learn(
-    model: "HierarchicalCorex", options: FitOptions, places: Places, table: "Table", in_parts: bool, keep: ExitStack
-) -> None:
+def _learn(model: "HierarchicalCorex", options: FitOptions, places: Places, table: "Table", keep: ExitStack) -> None:
     """Fit the model; ``keep`` holds what must stay until the results are written."""
-    from hicorex.cli.large import sparing, workers
+    from hicorex.cli.large import sparing
+    from hicorex.cli.workers import workers
     from hicorex.storage.files import claimed_folder
 
     keep.enter_context(claimed_folder(places.out))
     samples, resources = table.frame, options.resources
-    if in_parts:
+    if table.in_parts:
         spared = sparing(samples, resources.limit, resources.threads, places.out.resolve())
         model.set_params(n_jobs=keep.enter_context(spared))
     if options.dask is not None:

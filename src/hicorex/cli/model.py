@@ -147,7 +147,7 @@ def _opened(
     ``together`` says that all samples are looked at together, not one by one.
     """
     from hicorex.cli.large import IN_FIT, OF_NEW, keeping_within, open_data, sparing
-    from hicorex.input.files import KnownColumns, read_new, stream_new
+    from hicorex.input.files import KnownColumns
 
     limit, threads = options.resources.limit, options.resources.threads
     model = _load(options.model)
@@ -155,17 +155,14 @@ def _opened(
     reading = options.text.reading(missing=tuple(options.text.missing or known.get("missing", ())))
     titled = model.fitted_.names is not None
     columns = KnownColumns(model.fitted_.expected(), known.get("row_names"), known.get("words"), titled)
-    data = str(options.data)
-    source, in_parts, _ = open_data(data, limit)
+    opened = open_data(str(options.data), limit)
     with ExitStack() as keep:
         keep.enter_context(keeping_within(limit))
-        if in_parts:
-            table = stream_new(source, data, reading, columns)
+        table = opened.new_samples(reading, columns)
+        if table.in_parts:
             folder = Path(out if out not in (None, "-") else ".").resolve().parent
             cell = OF_NEW if together else IN_FIT
             threads = keep.enter_context(sparing(table.frame, limit, threads, folder, cell))
-        else:
-            table = read_new(source, reading, columns)
         yield model.set_params(n_jobs=threads), table
 
 

@@ -70,9 +70,9 @@ def original_table(table: "pa.Table") -> "pa.Table":
 
 def is_result(titles: Sequence[str]) -> bool:
     """Whether a table with these titles is one of the result files, whose text is guarded."""
-    own, rest = tuple(titles), tuple(titles[1:])
+    every, rest = tuple(titles), tuple(titles[1:])
     labels = bool(rest) and all(LABEL.fullmatch(title) for title in rest)
-    return own in (COLUMNS, FACTORS, STRUCTURE) or rest == SAMPLES or labels
+    return every in (COLUMNS, FACTORS, STRUCTURE) or rest == SAMPLES or labels
 
 
 def _changed(table: "pa.Table", change: Callable[[str], str], suspect: str) -> "pa.Table":
@@ -82,7 +82,7 @@ def _changed(table: "pa.Table", change: Callable[[str], str], suspect: str) -> "
     return pa.table(columns, names=[change(title) for title in table.column_names])
 
 
-def _changed_column(column: Any, change: Callable[[str], str], suspect: str) -> Any:
+def _changed_column(column: "pa.Array | pa.ChunkedArray", change: Callable[[str], str], suspect: str) -> Any:
     """A column, each of its texts changed that may need it."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -91,17 +91,17 @@ def _changed_column(column: Any, change: Callable[[str], str], suspect: str) -> 
     if pa.types.is_dictionary(kind):
         column = column.unify_dictionaries()
         parts = [
-            pa.DictionaryArray.from_arrays(own.indices, _changed_column(own.dictionary, change, suspect))
-            for own in column.chunks
+            pa.DictionaryArray.from_arrays(part.indices, _changed_column(part.dictionary, change, suspect))
+            for part in column.chunks
         ]
         return pa.chunked_array(parts) if parts else column
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return column
-    found = pc.match_substring_regex(column, suspect).fill_null(False)
-    if not pc.any(found).as_py():
+    suspects = pc.match_substring_regex(column, suspect).fill_null(False)
+    if not pc.any(suspects).as_py():
         return column
     return pc.replace_with_mask(
         column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column,
-        found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found,
-        pa.array([change(own) for own in column.filter(found).to_pylist()], kind),
+        suspects.combine_chunks() if isinstance(suspects, pa.ChunkedArray) else suspects,
+        pa.array([change(text) for text in column.filter(suspects).to_pylist()], kind),
     )
