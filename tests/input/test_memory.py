@@ -129,7 +129,7 @@ def test_streams_are_given_up_before_the_memory_is_gone(monkeypatch):
         read_table(Endless())
 
 
-def test_figures():
+def test_a_refusal_tells_the_sizes_and_who_sets_the_limit():
     with keeping(MemoryLimit(1, 10**9, "a cup")):
         require_table("The sea", 10**9, "")
         with pytest.raises(ValueError, match=r"^The sea takes more than 2 GB, and a cup leaves 1 GB for it; go\.$"):
