@@ -16,7 +16,7 @@ from hicorex.compatibility import validate_parameters
 from hicorex.engine import LocalEngine
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
 from hicorex.fitted import FileReading, FittedModel
-from hicorex.input.reader import rows_of
+from hicorex.input.readers import rows_of
 from hicorex.input.sources import Source, disk_source, source_of
 from hicorex.input.sources.collection import is_collection
 from hicorex.layer.one_pass import run_pass

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from hicorex import HicorexError
 from hicorex.engine import LocalEngine
 from hicorex.input.encoder import Encoder
-from hicorex.input.reader import Reader
+from hicorex.input.readers import reader_of
 from hicorex.input.sources import source_of
 
 LEVELS = ["zebra", "ape", "unused", "cat", "äffin"]
@@ -109,7 +109,7 @@ def test_categories_that_are_numbers():
         assert encoder.categories[0].tolist() == [1, 2, 3]
         assert encoder.categories[0].dtype == np.int64
         assert_array_equal(block.codes, [[2, 0, 3, 2, 1]])
-        assert_array_equal(Reader(frame).numbers(np.array([0]))[:, 0], [3, 1, np.nan, 3, 2])
+        assert_array_equal(reader_of(frame).numbers(np.array([0]))[:, 0], [3, 1, np.nan, 3, 2])
         assert learned(frame, marginals="gaussian")[0].kinds == ["gaussian"]
 
 
@@ -152,7 +152,7 @@ def wide_frames():
 def test_wide_tables_of_all_types_are_read_column_by_column(name):
     """Numbers come many columns at a time: each must be that of its column."""
     plain = wide_frames()["pandas"]
-    table = Reader(wide_frames()[name])
+    table = reader_of(wide_frames()[name])
     for i in (0, 599, 3, 255, 256, 511, *range(600)):
         expected = plain.iloc[:, i].to_numpy()
         values, missing = table._values(i)
@@ -165,4 +165,4 @@ def test_wide_tables_of_all_types_are_read_column_by_column(name):
 def test_arrow_columns_of_the_same_name_are_refused():
     table = pa.table([pa.array([1, 2]), pa.array([2, 3])], names=["a", "a"])
     with pytest.raises(HicorexError, match="X has two columns of the name 'a'; rename one of them"):
-        Reader(table)
+        reader_of(table)

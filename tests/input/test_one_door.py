@@ -23,6 +23,7 @@ from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.input.encoder import Encoder
 from hicorex.input.sources import source_of
+from hicorex.marginals.base import join
 
 SETTINGS = {"n_init": 2, "max_iter": 8, "random_state": 0}
 N_ROWS, N_NEW, N_COLUMNS = 1500, 700, 9
@@ -184,7 +185,7 @@ def test_sparse_cells_have_the_codes_of_dense_ones():
             data, unseen = encoder.encode(source_of(X), None, engine)
             assert not unseen
             columns = [
-                list(block.codes_of(block.join([part.samples[b] for part in data.parts])))
+                list(block.codes_of(join([part.samples[b] for part in data.parts])))
                 for b, block in enumerate(data.blocks)
             ]
             codes.append(
@@ -207,7 +208,7 @@ def test_columns_that_lack_values_in_one_part_alone_lack_them_in_all(tmp_path, m
     path = saved(table, tmp_path)
     model = Corex(2, **SETTINGS).fit(table)
     with LocalEngine(1) as engine:
-        encoder = model._schema
+        encoder = model.fitted_.layers[0].encoder
         for working_memory in (1024, 1):
             with config_context(working_memory=working_memory):
                 known, _ = encoder.encode(source_of(path), None, engine, gaps=encoder.gaps)

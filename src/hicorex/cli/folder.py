@@ -19,7 +19,7 @@ from hicorex.findings.tables import (
     structure_table,
     write_csv,
 )
-from hicorex.input.reader import rows_of
+from hicorex.input.readers import rows_of
 from hicorex.input.sources.choice import MODEL
 from hicorex.names import factor_names
 from hicorex.printing import json_text

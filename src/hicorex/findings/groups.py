@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.cells import is_missing
+from hicorex.input.readers.cells import is_missing
 
 # The most groups that differ in colour or shape; of more, the smallest become one.
 MOST_GROUPS = 36

@@ -8,27 +8,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY, add_up
-from hicorex.exceptions import caution
 from hicorex.input.kinds import resolve_kinds
-from hicorex.input.reader import Reader, find_codes, slices
+from hicorex.input.learning import (
+    Scales,
+    blocks_of_columns,
+    chunks,
+    normal_scores,
+    scales_of,
+    to_scores,
+    warn_of_many_categories,
+)
+from hicorex.input.readers import Reader, SparseReader, reader_of, slices
+from hicorex.input.readers.codes import find_codes
 from hicorex.input.sources import MemorySource, Source
-from hicorex.input.survey import Scale, Survey, scale_of, survey_of
+from hicorex.input.survey import survey_of
 from hicorex.layer.data import Data, Part, digest_of, row_slices, tile_height, totals_of
 from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
 from hicorex.marginals.base import Block
 
-# Blocks depend on the shape of the table alone, so that results do not depend on the threads.
-BLOCK_COLUMNS = 10000
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
 # Standard deviations beyond which new values count as this far: their squares must stay finite, by any weight.
 FARTHEST = {np.dtype(np.float64): 1e15, np.dtype(np.float32): 1e9}
-HALF_OF_LARGEST = np.finfo(float).max / 2
 
 
 def precision(shape: tuple[int, int]) -> type:
@@ -79,46 +85,19 @@ class Encoder:
         kinds = resolve_kinds(source, marginals)
         survey = survey_of(source, kinds, sample_weight, engine)
         if marginals == "auto":
-            _warn_of_many_categories(survey, source.column_name)
-        scale = _Scale(len(kinds))
-        scale.keep(survey.numeric, survey.scale)
-        ranks = {i: _normal_scores(survey.values[:, at], survey.weight) for at, i in enumerate(survey.ranked.tolist())}
-        if ranks:
-            _to_scores(ranks, survey.values, survey.ranked)
-            scale.keep(survey.ranked, scale_of(survey.values, survey.weight))
-        for i, categories in survey.categories.items():
-            scale.informative[i] = categories.size > 1
-        parts = _blocks_of_columns(kinds, survey, source.sparse)
-        return cls(
-            len(kinds),
-            kinds,
-            scale.size,
-            scale.centre,
-            scale.spread,
-            scale.informative,
-            ranks,
-            survey.categories,
-            parts,
-            survey.gaps,
-        )
+            warn_of_many_categories(survey, source.names)
+        ranks = normal_scores(survey)
+        scales = scales_of(survey, ranks, len(kinds))
+        parts = blocks_of_columns(kinds, survey, source.sparse)
+        return cls(len(kinds), kinds, *scales, ranks, survey.categories, parts, survey.gaps)
 
     @classmethod
     def of_labels(cls, n_factors: int, n_states: int) -> "Encoder":
         """How the labels of a layer are encoded of which every factor may have every state."""
         columns, states = np.arange(n_factors), np.arange(n_states, dtype=np.int8)
-        scale = _Scale(n_factors)
         categories = dict.fromkeys(columns.tolist(), states)
-        return cls(
-            n_factors,
-            ["categorical"] * n_factors,
-            scale.size,
-            scale.centre,
-            scale.spread,
-            scale.informative,
-            {},
-            categories,
-            _chunks(columns),
-        )
+        scales = Scales.neutral(n_factors)
+        return cls(n_factors, ["categorical"] * n_factors, *scales, {}, categories, chunks(columns))
 
     def encode(
         self,
@@ -191,12 +170,12 @@ class Encoder:
         """Labels (m, T) of a layer below, whose table this is, by block."""
         nowhere = np.zeros(self.n_columns, bool)
         coder = _PartEncoder(self, nowhere, np.dtype(float), False, labels.shape[1])
-        return coder.samples(Reader(labels.T, least_samples=1), nowhere.copy(), nowhere.copy())
+        return coder.samples(reader_of(labels.T), nowhere.copy(), nowhere.copy())
 
     def standardised(self, reader: Reader, columns: np.ndarray, values: np.ndarray, present: np.ndarray) -> None:
         """Fill in columns of numbers, standardised, (c, T), 0 where missing, and which are observed, (c, T)."""
         numbers = reader.numbers(columns)
-        _to_scores(self.ranks, numbers, columns)
+        to_scores(self.ranks, numbers, columns)
         scale = self.size[columns], self.centre[columns], self.spread[columns], self.informative[columns]
         kernels.gaussian.standardise(numbers, *scale, FARTHEST[values.dtype], values, present)
 
@@ -212,12 +191,12 @@ class Encoder:
         for at in slices(rising[~coded]):
             chosen = columns[at]
             numbers = reader.numbers(chosen)
-            _to_scores(self.ranks, numbers, chosen)
+            to_scores(self.ranks, numbers, chosen)
             with np.errstate(over="ignore"):
                 shades[:, at] = ndtr((numbers / self.size[chosen] - self.centre[chosen]) / self.spread[chosen])
         for place in rising[coded].tolist():
             categories = self.categories[int(columns[place])]
-            codes, _ = reader.codes(columns[place], categories)
+            codes, _ = reader.codes(int(columns[place]), categories)
             if categories.size > 1:
                 shades[:, place] = codes / (categories.size - 1)
             shades[codes == categories.size, place] = np.nan
@@ -325,7 +304,7 @@ class _PartEncoder:
     def _codes(self, reader: Reader, part: np.ndarray, lacking: np.ndarray, unseen: np.ndarray) -> Any:
         """The samples of a block of categories."""
         categories = [self._encoder.categories[i] for i in part.tolist()]
-        if reader.sparse is not None:
+        if isinstance(reader, SparseReader):
             cells, lacks, strange = reader.cells(part, categories)
             lacking[part], unseen[part] = lacks, strange
             return cells
@@ -335,74 +314,3 @@ class _PartEncoder:
             if self._gaps is None:
                 lacking[i] = codes[at].max(initial=0) == known.size
         return categorical.Samples(codes)
-
-
-class _Scale:
-    """By which numbers columns are standardised, (n_columns,) each."""
-
-    def __init__(self, n_columns: int):
-        self.size, self.spread = np.ones((2, n_columns))
-        self.centre = np.zeros(n_columns)
-        self.informative = np.ones(n_columns, bool)
-
-    def keep(self, columns: np.ndarray, scale: Scale) -> None:
-        """Take over the scale of some columns."""
-        spread = np.sqrt(scale.square / np.maximum(scale.total, 1e-300))
-        varies = (scale.least < scale.most) & (spread > 0)
-        self.size[columns] = np.where(scale.size > 0, scale.size, 1)
-        self.centre[columns] = scale.centre
-        self.spread[columns] = np.where(varies, spread, 1)
-        self.informative[columns] = varies
-
-
-def _warn_of_many_categories(survey: Survey, column_name: Callable[[int], str]) -> None:
-    """Warn of whole numbers that "auto" takes for categories, though there are very many of them."""
-    many = [
-        column_name(i)
-        for i, categories in survey.categories.items()
-        if categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * survey.n_rows)
-    ]
-    if many:
-        caution(
-            f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
-            f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
-            '"gaussian" or "rank"; identifiers are better left out.'
-        )
-
-
-def _blocks_of_columns(kinds: list[str], survey: Survey, sparse: bool) -> list[np.ndarray]:
-    """The columns of each block: numbers, then columns of two categories without gaps, then other categories."""
-    numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
-    coded = np.array(list(survey.categories), int)
-    # Cells of a sparse table that are not stored hold 0, the first of two categories in a product.
-    two = {i for i, own in survey.categories.items() if own.size == 2 and (own[0] == 0 or not sparse)}
-    binary = np.array([i in two and not survey.gaps[i] for i in coded.tolist()], bool)
-    return [*_chunks(numeric), *_chunks(coded[binary]), *_chunks(coded[~binary])]
-
-
-def _chunks(columns: np.ndarray) -> list[np.ndarray]:
-    """Columns in parts of equal size: few, since each costs time of its own, but more than one for two threads."""
-    n_parts = max(-(-columns.size // BLOCK_COLUMNS), 2 if columns.size >= 1000 else 1)
-    return np.array_split(columns, n_parts) if columns.size else []
-
-
-def _to_scores(ranks: dict[int, tuple[np.ndarray, np.ndarray]], numbers: np.ndarray, columns: np.ndarray) -> None:
-    """Map columns of rank marginals to their normal scores, in place."""
-    for at, i in enumerate(columns.tolist()):
-        if i in ranks:
-            values, scores = ranks[i]
-            # Halved where the difference of two might be infinite.
-            unit = 0.5 if np.abs(values[[0, -1]]).max() > HALF_OF_LARGEST else 1.0
-            numbers[:, at] = np.interp(unit * numbers[:, at], unit * values, scores)
-
-
-def _normal_scores(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values, rising, and the normal quantile of each one's middle rank."""
-    observed = ~np.isnan(values)
-    if not observed.any():
-        return np.zeros(1), np.zeros(1)
-    distinct, where = np.unique(values[observed], return_inverse=True)
-    value_weight = np.bincount(where, weight[observed])
-    middle = (np.cumsum(value_weight) - value_weight / 2) / value_weight.sum()
-    # Weights may be so uneven that a rank rounds to the very end, whose score is infinite.
-    return distinct, ndtri(np.clip(middle, np.finfo(float).tiny, np.nextafter(1, 0)))

@@ -10,7 +10,7 @@ from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.input.reader import Reader, column_name, slices
+from hicorex.input.readers import Reader, column_name, slices
 from hicorex.input.sources import Source
 from hicorex.layer.data import row_slices, tile_height
 

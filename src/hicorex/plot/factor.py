@@ -10,7 +10,7 @@ from hicorex.exceptions import HicorexError
 from hicorex.findings.graph import ranked_links
 from hicorex.findings.words import short
 from hicorex.input.encoder import Encoder
-from hicorex.input.reader import Reader
+from hicorex.input.readers import Reader
 from hicorex.input.sources import source_of
 from hicorex.names import names_of
 from hicorex.plot.canvas import (

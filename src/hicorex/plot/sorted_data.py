@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from hicorex.compatibility import num_samples
 from hicorex.exceptions import HicorexError
-from hicorex.input.reader import Reader, rows_of
+from hicorex.input.readers import reader_of, rows_of
 from hicorex.input.sources import source_of
 from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
 
@@ -104,7 +104,7 @@ def sorted_image(
     kept_rows, kept_columns = thinned(rows.size, most), thinned(columns.size, most)
 
     def picture(some_rows: np.ndarray, some_columns: np.ndarray) -> np.ndarray:
-        return layer.encoder.shades(Reader(rows_of(X, some_rows), least_samples=1), some_columns)
+        return layer.encoder.shades(reader_of(rows_of(X, some_rows)), some_columns)
 
     return picture(kept_rows, kept_columns), picture(rows[kept_rows], columns[kept_columns])
 

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from hicorex.compatibility import safe_indexing
 from hicorex.findings.graph import weights_of
 from hicorex.findings.words import short
-from hicorex.input.reader import Reader, rows_of
+from hicorex.input.readers import reader_of, rows_of
 from hicorex.names import names_of
 from hicorex.plot.canvas import thinned
 from hicorex.plot.factor import value_names
@@ -92,7 +92,7 @@ def _read(layer: "FittedLayer", X: Any, rows: np.ndarray, columns: np.ndarray) -
         part = rows_of(X, rows)[:, columns]
     else:  # of a data frame, columns first, which copies little
         part = safe_indexing(safe_indexing(X, columns, axis=1), rows)
-    reader = Reader(part, least_samples=1)
+    reader = reader_of(part)
     variables = {}
     for at, i in enumerate(columns.tolist()):
         categories = layer.encoder.categories.get(i)

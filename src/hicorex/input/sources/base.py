@@ -11,7 +11,7 @@ from sklearn import get_config
 from hicorex.engine import Engine, LocalEngine
 from hicorex.engine.reduction import add_up
 from hicorex.exceptions import HicorexError
-from hicorex.input.reader import Reader, column_name, rows_of
+from hicorex.input.readers import Reader, SparseReader, column_name, reader_of, rows_of
 from hicorex.input.spool import Spool
 from hicorex.layer.data import Part, row_slices
 
@@ -60,7 +60,7 @@ class Source(ABC):
     @cached_property
     def typed_head(self) -> Reader:
         """The typed columns of the head."""
-        return Reader(self.head, least_samples=1)
+        return reader_of(self.head)
 
     @property
     def row_cells(self) -> int:
@@ -73,7 +73,7 @@ class Source(ABC):
 
     def reader(self, first: int, stop: int) -> Reader:
         """The typed columns of rows ``first`` to ``stop - 1``."""
-        return Reader(self.read(first, stop), least_samples=1)
+        return reader_of(self.read(first, stop))
 
     def take(self, rows: np.ndarray) -> "Source":
         """Some of the rows, rising."""
@@ -157,9 +157,10 @@ class MemorySource(Source):
     in_memory = True
 
     def __init__(self, X: Rows, least_samples: int = 1):
-        self._reader = Reader(X, least_samples)
+        self._reader = reader_of(X, least_samples)
         self._rows = X
-        self.shape, self.names, self.sparse = self._reader.shape, self._reader.names, self._reader.sparse is not None
+        self.shape, self.names = self._reader.shape, self._reader.names
+        self.sparse = isinstance(self._reader, SparseReader)
 
     @property
     def head(self) -> Rows:

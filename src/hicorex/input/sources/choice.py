@@ -8,7 +8,7 @@ import numpy as np
 
 from hicorex.engine.cluster import current_client
 from hicorex.exceptions import HicorexError, NotInPartsError
-from hicorex.input.reader import check_shape
+from hicorex.input.readers import check_shape
 from hicorex.input.sources import collection
 from hicorex.input.sources.arrays import array_file, mapped
 from hicorex.input.sources.base import MemorySource, Source

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from hicorex.engine import ClusterEngine, Engine
 from hicorex.exceptions import HicorexError
-from hicorex.input.reader import Reader
+from hicorex.input.readers import reader_of
 from hicorex.input.sources import collection
 from hicorex.input.sources.base import Found, OfRows, Rows, Source
 from hicorex.layer.data import Part
@@ -110,7 +110,7 @@ def _of_cluster(engine: Engine) -> ClusterEngine:
 
 def _of_worker(function: OfRows[Found], sparse: bool, table: Rows, weight: np.ndarray | None, rows: slice) -> Found:
     """function(reader, sample_weight, rows) of some rows of a Dask array that said whether it is sparse, or a frame."""
-    reader = Reader(table if issparse(table) == sparse else csr_array(table), least_samples=1)
+    reader = reader_of(table if issparse(table) == sparse else csr_array(table))
     return function(reader, np.ones(table.shape[0]) if weight is None else weight, rows)
 
 

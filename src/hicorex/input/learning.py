@@ -1,0 +1,111 @@
+"""What an encoder learns from a survey: scales, normal scores and the columns of each block."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from hicorex.exceptions import caution
+from hicorex.input.readers import column_name
+from hicorex.input.survey import Scale, Survey, scale_of
+
+# Blocks depend on the shape of the table alone, so that results do not depend on the threads.
+BLOCK_COLUMNS = 10000
+HALF_OF_LARGEST = np.finfo(float).max / 2
+# By column of rank marginals, its values in the fit, rising, and their normal scores.
+Ranks = dict[int, tuple[np.ndarray, np.ndarray]]
+
+
+class Scales(NamedTuple):
+    """By which numbers columns are standardised, and whether they vary at all, (n_columns,) each."""
+
+    size: np.ndarray
+    centre: np.ndarray
+    spread: np.ndarray
+    informative: np.ndarray
+
+    @classmethod
+    def neutral(cls, n_columns: int) -> Self:
+        """Columns that stay as they are."""
+        return cls(np.ones(n_columns), np.zeros(n_columns), np.ones(n_columns), np.ones(n_columns, bool))
+
+    def keep(self, columns: np.ndarray, scale: Scale) -> None:
+        """Take over the scale of some columns."""
+        spread = np.sqrt(scale.square / np.maximum(scale.total, 1e-300))
+        varies = (scale.least < scale.most) & (spread > 0)
+        self.size[columns] = np.where(scale.size > 0, scale.size, 1)
+        self.centre[columns] = scale.centre
+        self.spread[columns] = np.where(varies, spread, 1)
+        self.informative[columns] = varies
+
+
+def scales_of(survey: Survey, ranks: Ranks, n_columns: int) -> Scales:
+    """The scales of all columns, those of rank marginals by their normal scores."""
+    scales = Scales.neutral(n_columns)
+    scales.keep(survey.numeric, survey.scale)
+    if ranks:
+        # In place of the values, which may take much memory and which nothing needs any more.
+        to_scores(ranks, survey.values, survey.ranked)
+        scales.keep(survey.ranked, scale_of(survey.values, survey.weight))
+    for i, categories in survey.categories.items():
+        scales.informative[i] = categories.size > 1
+    return scales
+
+
+def normal_scores(survey: Survey) -> Ranks:
+    """The normal scores of the values of columns of rank marginals."""
+    columns = zip(survey.ranked.tolist(), survey.values.T, strict=True)
+    return {i: _scores_of(values, survey.weight) for i, values in columns}
+
+
+def to_scores(ranks: Ranks, numbers: np.ndarray, columns: np.ndarray) -> None:
+    """Map columns of rank marginals to their normal scores, in place."""
+    for at, i in enumerate(columns.tolist()):
+        if i in ranks:
+            values, scores = ranks[i]
+            # Halved where the difference of two might be infinite.
+            unit = 0.5 if np.abs(values[[0, -1]]).max() > HALF_OF_LARGEST else 1.0
+            numbers[:, at] = np.interp(unit * numbers[:, at], unit * values, scores)
+
+
+def _scores_of(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values, rising, and the normal quantile of each one's middle rank."""
+    observed = ~np.isnan(values)
+    if not observed.any():
+        return np.zeros(1), np.zeros(1)
+    distinct, where = np.unique(values[observed], return_inverse=True)
+    value_weight = np.bincount(where, weight[observed])
+    middle = (np.cumsum(value_weight) - value_weight / 2) / value_weight.sum()
+    # Weights may be so uneven that a rank rounds to the very end, whose score is infinite.
+    return distinct, ndtri(np.clip(middle, np.finfo(float).tiny, np.nextafter(1, 0)))
+
+
+def blocks_of_columns(kinds: list[str], survey: Survey, sparse: bool) -> list[np.ndarray]:
+    """The columns of each block: numbers, then columns of two categories without gaps, then other categories."""
+    numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
+    coded = np.array(list(survey.categories), int)
+    # Cells of a sparse table that are not stored hold 0, the first of two categories in a product.
+    two = {i for i, own in survey.categories.items() if own.size == 2 and (own[0] == 0 or not sparse)}
+    binary = np.array([i in two and not survey.gaps[i] for i in coded.tolist()], bool)
+    return [*chunks(numeric), *chunks(coded[binary]), *chunks(coded[~binary])]
+
+
+def chunks(columns: np.ndarray) -> list[np.ndarray]:
+    """Columns in parts of equal size: few, since each costs time of its own, but more than one for two threads."""
+    n_parts = max(-(-columns.size // BLOCK_COLUMNS), 2 if columns.size >= 1000 else 1)
+    return np.array_split(columns, n_parts) if columns.size else []
+
+
+def warn_of_many_categories(survey: Survey, names: list[str] | None) -> None:
+    """Warn of whole numbers that "auto" takes for categories, though there are very many of them."""
+    many = [
+        column_name(names, i)
+        for i, categories in survey.categories.items()
+        if categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * survey.n_rows)
+    ]
+    if many:
+        caution(
+            f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
+            f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
+            '"gaussian" or "rank"; identifiers are better left out.'
+        )

@@ -1,0 +1,76 @@
+"""Columns of arrays."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_array
+
+from hicorex.exceptions import ColumnTypeError
+from hicorex.input.readers.base import Reader, kind_of
+from hicorex.input.readers.cells import as_double, numbers_or_text
+
+
+class ArrayReader(Reader):
+    """Columns of an array of two dimensions, or of what becomes one."""
+
+    def __init__(self, X: Any, least_samples: int):
+        self._array = _checked(_filled(X) if isinstance(X, np.ma.MaskedArray) else X, least_samples)
+        self.shape = self._array.shape
+
+    def cut(self, rows: slice) -> Self:
+        """Some consecutive rows."""
+        part = self._array[rows]
+        some = type(self).__new__(type(self))
+        # Whole numbers are looked at column by column.
+        some._array = np.asfortranarray(part) if part.dtype.kind in "iub" else part
+        some.shape = part.shape
+        return some
+
+    def kinds(self) -> list[str]:
+        """What "auto" makes of every column."""
+        return [kind_of(self._array)] * self.shape[1] if self._is_numeric else super().kinds()
+
+    @property
+    def _is_numeric(self) -> bool:
+        return self._array.dtype.kind in "fiub"
+
+    def _numbers(self, indices: np.ndarray) -> np.ndarray:
+        if not self._is_numeric:
+            return super()._numbers(indices)
+        neighbours = indices.size and indices[-1] - indices[0] + 1 == indices.size
+        chosen = slice(indices[0], indices[-1] + 1) if neighbours else indices
+        return np.array(self._array[:, chosen], dtype=float, order="C")
+
+    def _values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        return numbers_or_text(self._array[:, i], np.zeros(self.shape[0], bool), self.column_name(i))
+
+
+def _filled(X: np.ma.MaskedArray) -> np.ndarray:
+    """A masked array as one in which what is masked is missing."""
+    if X.dtype.kind in "fiub":
+        return np.ma.filled(as_double(X).astype(float), np.nan)
+    return np.ma.filled(X.astype(object), None)
+
+
+def _checked(X: Any, least_samples: int) -> np.ndarray:
+    """An array of two dimensions; of lists that mix numbers and text, one in which each value is what it was."""
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U":
+        X = np.array(X, dtype=object)
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.names:
+        raise ColumnTypeError(
+            f"X is a structured array of the fields {', '.join(dtype.names)}; pass pandas.DataFrame(X), a column each."
+        )
+    if isinstance(dtype, np.dtype) and dtype.kind == "c":
+        raise ColumnTypeError(
+            f"Complex data not supported: X has type {dtype}; give X.real and X.imag columns of their own."
+        )
+    checked = check_array(
+        X,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_samples=least_samples,
+        ensure_min_features=1,
+        input_name="X",
+    )
+    return as_double(checked)
