@@ -10,9 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from hicorex import Corex, HicorexError, HierarchicalCorex, representation_bounds
-from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
-from hicorex.fitted import StopReason
-from hicorex.selection.sizing import SizeReason
+from hicorex.datasets import make_independent_clusters, make_latent_tree
 
 
 @pytest.fixture(scope="module")
@@ -110,61 +108,7 @@ def test_pickled_models_work_but_do_not_carry_the_table(model, tree):
     assert clone(model).layers == (6, 2, 1)
 
 
-# Sizes
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_auto_finds_four_factors_in_example_1_and_no_layer_above(seed):
-    X, truth = make_independent_clusters(random_state=seed)
-    model = HierarchicalCorex("auto", random_state=seed).fit(X)
-    assert [layer.n_factors_ for layer in model.layers_] == [4]
-    assert model.stop_reason_ is StopReason.NOTHING_MORE
-    assert not model.next_sizing_.chosen.explains
-    assert adjusted_rand_score(truth.clusters, model.layers_[0].clusters_) == 1
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_auto_finds_three_factors_in_example_2(seed):
-    X, _ = make_overlapping_clusters(random_state=seed)
-    corex = Corex("auto", random_state=seed).fit(X)
-    assert corex.n_factors_ == corex.sizing_.n_factors == 3
-    assert corex.transform(X).shape == (100, 3)
-    assert {3, 4} <= {size.n_factors for size in corex.sizing_.tried}
-    assert corex.sizing_.reason is SizeReason.NOT_ENOUGH_MORE
-    assert corex.sizing_.larger > 3
-    assert corex.sizing_.gain <= corex.sizing_.least_gain
-
-
-@pytest.mark.parametrize(("n_clusters", "seed"), [(7, 0), (12, 1), (20, 2)])
-def test_auto_finds_a_latent_tree(n_clusters, seed):
-    X, truth = make_latent_tree(2000, 20 * n_clusters, n_clusters, root_flip=0.25, random_state=seed)
-    model = HierarchicalCorex("auto", n_init=4, random_state=0).fit(X)
-    assert [layer.n_factors_ for layer in model.layers_] == [n_clusters, 1]
-    assert model.stop_reason_ is StopReason.ONE_FACTOR
-    assert adjusted_rand_score(truth.clusters, model.layers_[0].clusters_) == 1
-
-
-@pytest.mark.parametrize(("n_factors", "root_flip", "seed"), [((12, 3), 0.1, 0), ((12, 3), 0.2, 1), ((20, 4), 0.15, 2)])
-def test_auto_finds_three_layers(n_factors, root_flip, seed):
-    X, truth = make_latent_tree(2500, 240, n_factors, root_flip=root_flip, random_state=seed)
-    model = HierarchicalCorex("auto", n_init=4, random_state=0).fit(X)
-    assert [layer.n_factors_ for layer in model.layers_] == [*n_factors, 1]
-    assert 0.96 < model.bounds_.lower / truth.total_correlation < 1.01
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_auto_claims_nothing_in_noise(seed):
-    model = HierarchicalCorex("auto", random_state=seed).fit(np.random.default_rng(seed).normal(size=(200, 30)))
-    assert [layer.n_factors_ for layer in model.layers_] == [1]
-    assert model.stop_reason_ is StopReason.NOTHING
-
-
-def test_auto_on_tiny_tables():
-    rng = np.random.default_rng(0)
-    for shape in ((2, 1), (3, 2), (5, 5)):
-        X = rng.normal(size=shape)
-        assert Corex("auto", random_state=0).fit(X).n_factors_ >= 1
-        assert len(HierarchicalCorex("auto", random_state=0).fit(X).layers_) >= 1
+# Progress
 
 
 def test_verbose_fits_tell_how_far_they_are(tree, capsys):
@@ -175,14 +119,6 @@ def test_verbose_fits_tell_how_far_they_are(tree, capsys):
     assert "iteration 10: " in told
     HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(tree[0][:200, :20])
     assert capsys.readouterr().err == ""
-
-
-def test_sizes_that_are_found_have_no_empty_factors():
-    X = np.random.default_rng(0).normal(size=(20, 3)) @ np.random.default_rng(1).normal(size=(3, 12))
-    for seed in range(4):
-        corex = Corex("auto", n_init=2, random_state=seed).fit(X)
-        assert corex.n_factors_ == corex.tcs_.size == corex.transform(X).shape[1]
-        assert np.all(corex.tcs_ > 0)
 
 
 # Chance
@@ -304,13 +240,6 @@ def test_clusters_of_companies_agree_with_their_sectors(finance):
     assert np.mean(agreement) >= 0.54
 
 
-def test_auto_finds_the_five_traits(real_data):
-    answers = read_table(real_data / "big5" / "test_big5.csv.gz").iloc[:, -50:].replace(-1, np.nan)
-    model = HierarchicalCorex("auto", n_states=3, marginals="categorical", random_state=0).fit(answers)
-    assert model.layers_[0].n_factors_ == 5
-    assert adjusted_rand_score(np.arange(50) % 5, model.layers_[0].clusters_) == 1
-
-
 # Bad input
 
 
@@ -392,12 +321,3 @@ def test_global_output_settings_do_not_disturb(tree, recwarn):
         model.log_z(tree[0])
         model.significance(n_permutations=1)
     assert not [w for w in recwarn if "feature names" in str(w.message)]
-
-
-def test_heavy_tails_do_not_lead_auto_astray():
-    for seed in range(10):
-        X = np.random.default_rng(seed).standard_t(1.2, size=(40, 8))
-        model = HierarchicalCorex("auto", n_init=2, random_state=seed).fit(X)
-        if not model.layers_[0].sizing_.chosen.explains:
-            assert len(model.layers_) == 1
-            assert model.stop_reason_ is StopReason.NOTHING

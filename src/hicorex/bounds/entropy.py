@@ -1,14 +1,13 @@
 """The entropies that upper bounds need: of single variables, and of joint labels."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from hicorex.bounds.result import NoUpper, NoUpperReason
 from hicorex.layer.data import Data
 from hicorex.marginals import Categorical
-from hicorex.marginals.base import PRIOR_SAMPLES, Block
+from hicorex.marginals.base import PRIOR_SAMPLES, Block, Tile
 
 # Beyond this number several joint labels are counted as one, which only lowers their entropy.
 MOST_JOINT_LABELS = 2**20
@@ -20,7 +19,7 @@ def marginal_surprisals(data: Data, prior_samples: float = PRIOR_SAMPLES) -> lis
 
 
 def sample_surprisals(
-    blocks: Sequence[Block], tiles: Sequence[Any], surprisals: Sequence[np.ndarray], n_samples: int
+    blocks: Sequence[Block], tiles: Sequence[Tile], surprisals: Sequence[np.ndarray], n_samples: int
 ) -> np.ndarray:
     """-sum_i log p(x_i) over the discrete columns, for each sample of a tile, (T,); its mean is sum_i H(X_i)."""
     total = np.zeros(n_samples)

@@ -7,7 +7,7 @@ only lower the bound.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,17 @@ from hicorex.layer.one_pass import run_pass
 from hicorex.layer.state import State
 from hicorex.layer.structure import first_factors, kept_links
 from hicorex.marginals import joint_marginals
-from hicorex.marginals.base import PRIOR_SAMPLES, Answers, Block, Estimate, Questions, linked, most_likely
+from hicorex.marginals.base import (
+    PRIOR_SAMPLES,
+    Answers,
+    Block,
+    Coefficients,
+    Estimate,
+    Questions,
+    Tile,
+    linked,
+    most_likely,
+)
 from hicorex.marginals.joint import Joint, LogRatios
 
 
@@ -56,7 +66,7 @@ class LayerEvaluator:
 
     blocks: list[Block]
     state: State
-    coefficients: list
+    coefficients: list[Coefficients]
     ratios: list[list[LogRatios]]
     prior: np.ndarray
     bias_correction: float
@@ -99,7 +109,7 @@ class LayerEvaluator:
         coefficients = block_coefficients(state, data, engine)
         return cls(data.blocks, state, coefficients, ratios, prior, bias_correction, relabel, smoothed, sums.log_z)
 
-    def evaluate_tile(self, tiles: list[Any], first: int) -> Evaluation:
+    def evaluate_tile(self, tiles: list[Tile], first: int) -> Evaluation:
         """What the labels say about the samples of a tile, by block; ``first`` is the index of the first sample."""
         labels, log_z = label_tile(self.state, self.blocks, self.coefficients, tiles)
         if self.relabel is not None:

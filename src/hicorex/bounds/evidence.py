@@ -12,7 +12,7 @@ from hicorex.bounds.result import NoUpper
 from hicorex.engine import Engine
 from hicorex.information import entropy
 from hicorex.layer.data import Data, Part
-from hicorex.marginals.base import Block
+from hicorex.marginals.base import Block, Samples, Tile
 
 # What is less than this share of a mean square is rounding.
 ROUNDING = 1e-13
@@ -28,7 +28,7 @@ class StackedLayer(NamedTuple):
 
     soft: LayerEvaluator
     feeding: LayerEvaluator | None = None
-    read: Callable[[np.ndarray], list[Any]] | None = None
+    read: Callable[[np.ndarray], Sequence[Samples]] | None = None
 
 
 class FactorMeans(NamedTuple):
@@ -96,7 +96,7 @@ class Evidence(NamedTuple):
         mean, spread = mean_and_spread(self.total, self.sums[-1], self.products[-1, -1])
         return float(mean), float(spread)
 
-    def _pick(self, at: Any) -> np.ndarray:
+    def _pick(self, at: int | list[int]) -> np.ndarray:
         chosen = np.zeros(self.sums.size)
         chosen[at] = 1
         return chosen
@@ -183,14 +183,16 @@ def _sum_tile(
     )
 
 
-def _evaluate(stack: Sequence[StackedLayer], tiles: list[Any], first: int) -> tuple[list[Evaluation], list[Evaluation]]:
+def _evaluate(
+    stack: Sequence[StackedLayer], tiles: list[Tile], first: int
+) -> tuple[list[Evaluation], list[Evaluation]]:
     """What the soft labels of each layer say about the samples of a tile, and those that feed a layer above."""
     soft: list[Evaluation] = []
     feeding: list[Evaluation] = []
     for layer in stack:
         if layer.read is not None:
             samples = layer.read(feeding[-1].labels)
-            tiles = [block.tile(own, slice(None)) for block, own in zip(layer.soft.blocks, samples, strict=True)]
+            tiles = [block.tile(labels, slice(None)) for block, labels in zip(layer.soft.blocks, samples, strict=True)]
         soft.append(layer.soft.evaluate_tile(tiles, first))
         if layer.feeding is not None:
             feeding.append(layer.feeding.evaluate_tile(tiles, first))

@@ -143,8 +143,8 @@ class Bounds:
         rows: list[dict] = []
         for layer in self.layers:
             rows.append(layer._asdict() | {"kind": "layer"})
-            own = [f._asdict() for f in self.factors if f.name.startswith(f"{layer.name}_")]
-            rows.extend(factor | {"kind": "factor"} for factor in own)
+            factors = [factor for factor in self.factors if factor.name.startswith(f"{layer.name}_")]
+            rows.extend(factor._asdict() | {"kind": "factor"} for factor in factors)
         columns = ["kind", "n_factors", "contribution", "contribution_stderr", "objective"]
         table = pd.DataFrame(rows).set_index("name")
         return table.reindex(columns=[*columns, "lower", "conditional_entropy", "information"])

@@ -239,7 +239,7 @@ def _sum_tiles(function: Callable[[Any, slice], Any], finer: int, part: Part, ch
 
 def _add(*sums: WorkerValue) -> WorkerValue:
     # The last part may have none of the tiles that were chosen.
-    return WorkerValue(add_up(own.value for own in sums if own.value is not None))
+    return WorkerValue(add_up(of_part.value for of_part in sums if of_part.value is not None))
 
 
 def _release(futures: Iterable["Future"]) -> None:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hicorex.findings.graph import ranked_links
-from hicorex.findings.reasons import why_no_upper, why_this_size
+from hicorex.findings.reasons import why_no_further_layer, why_no_upper
 from hicorex.fitted import StopReason
 from hicorex.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.base import LayeredEstimator
     from hicorex.bounds.result import Bounds
-    from hicorex.fitted import FittedModel
 
 # The number of variables that introduce a factor.
 TOP = 10
@@ -100,7 +99,7 @@ def description(model: "LayeredEstimator") -> Description:
         n_samples=_plain(model.bounds_.n_samples),
         n_variables=len(variables),
         layers=[int(layer.n_factors) for layer in model.fitted_.layers],
-        stop_reason=_stop_words(model.fitted_),
+        stop_reason=why_no_further_layer(model.fitted_),
         chance_above=model.fitted_.stop_reason in (StopReason.NOTHING, StopReason.NOTHING_MORE),
         bounds=model.bounds_,
         factors=list(factors_of(model)),
@@ -139,16 +138,6 @@ def bounds_dict(bounds: "Bounds") -> dict[str, Any]:
     for name, rows in (("layers", bounds.layers), ("factors", bounds.factors)):
         plain[name] = [{key: _plain(value) for key, value in row._asdict().items()} for row in rows]
     return {"unit": "nats"} | plain | {"no_upper": why_no_upper(bounds.no_upper)}
-
-
-def _stop_words(fitted: "FittedModel") -> str | None:
-    """Why there is no further layer, by the sizes tried where these say it."""
-    sizing, layer = fitted.next_sizing, len(fitted.layers) + 1
-    if fitted.stop_reason is StopReason.NOTHING:
-        sizing, layer = fitted.layers[0].sizing, 1
-    if sizing is not None:
-        return f"in layer {layer}, {why_this_size(sizing)}"
-    return None if fitted.stop_reason is None else str(fitted.stop_reason)
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,7 @@
-"""Decisions of a fit in words: why a layer has its size, and why there is no upper bound."""
+"""Decisions of a fit in words: why a layer has its size, why there is no further layer, and no upper bound."""
 
 from hicorex.bounds.result import NoUpper, NoUpperReason
+from hicorex.fitted import FittedModel, StopReason
 from hicorex.selection.sizing import SizeReason, Sizing
 
 
@@ -21,6 +22,16 @@ def why_this_size(sizing: Sizing) -> str:
         f"{added} +- {sizing.gain_stderr:.2g} nats to the {chosen.lower:.4g} of {size}, "
         f"and would have to add {sizing.least_gain:.3g}"
     )
+
+
+def why_no_further_layer(fitted: FittedModel) -> str | None:
+    """Why a stack has no further layer, with the numbers of the layer that explains too little; None for one layer."""
+    sizing, layer = fitted.next_sizing, len(fitted.layers) + 1
+    if fitted.stop_reason is StopReason.NOTHING:
+        sizing, layer = fitted.layers[0].sizing, 1
+    if sizing is not None:
+        return f"in layer {layer}, {why_this_size(sizing)}"
+    return None if fitted.stop_reason is None else str(fitted.stop_reason)
 
 
 def why_no_upper(no_upper: NoUpper | None) -> str:

@@ -1,1 +1,1 @@
-"""How many factors there are, and which of what was found is more than chance."""
+"""How many factors there are, and which factors and links are more than chance."""

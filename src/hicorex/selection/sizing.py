@@ -107,7 +107,7 @@ class Search:
     rule, options, seed : of the fits
     look_ahead : makes the table of one more factor above a layer, which is credited with what that explains; or None
     progress : hears of each size
-    notes : keep what is found out, by number of factors and fold
+    notes : keep what each size explains, by number of factors and fold
     """
 
     def __init__(
