@@ -51,6 +51,21 @@ def real_data():
     return data_sets.FOLDER
 
 
+@pytest.fixture(scope="session")
+def large_tree():
+    """Many samples of a latent tree of four factors, and the truth."""
+    return make_latent_tree(40_000, 40, 4, root_flip=0.2, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def noisy_tree(large_tree):
+    """The same as numbers, of which some are missing."""
+    rng = np.random.default_rng(0)
+    table = large_tree[0] + 0.4 * rng.standard_normal(large_tree[0].shape)
+    table[rng.random(table.shape) < 0.05] = np.nan
+    return table
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
     """Give a command in a folder of its own; what comes back has out, err and code."""

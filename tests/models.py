@@ -1,10 +1,13 @@
-"""Models of every kind, not yet fitted, each with its samples."""
+"""Models of every kind, not yet fitted, each with its samples, and samples as a fit sees them."""
 
 import numpy as np
 import pandas as pd
 from conftest import mixed_table
 
 from hicorex import Corex, HierarchicalCorex
+from hicorex.engine import LocalEngine
+from hicorex.input.encoder import Encoder
+from hicorex.input.sources import source_of
 from hicorex.model_file import model_of
 from hicorex.storage.archive import from_bytes, to_bytes
 
@@ -19,6 +22,13 @@ def mixed_frame(n_samples=200, seed=0):
     frame["flag"] = np.nan_to_num(values[:, 1]) > 0.5
     kinds = dict(zip(names, kinds, strict=True)) | {"a,b": "rank", "text": "categorical", "flag": "categorical"}
     return frame, kinds
+
+
+def encoded(X, marginals="auto", **options):
+    """A table as a fit sees it."""
+    with LocalEngine(1) as engine:
+        encoder = Encoder.learn(source_of(X), marginals, None, engine)
+        return encoder.encode(source_of(X), None, engine, **options)[0]
 
 
 MODELS = {

@@ -32,7 +32,7 @@ def all_functions(x, u, a, b, out):
 
 
 @pytest.mark.parametrize("dtype", ERROR)
-def test_elementary_functions(dtype):
+def test_elementary_functions_are_as_exact_as_their_type(dtype):
     rng = np.random.default_rng(0)
     x = np.concatenate([-np.geomspace(1e-8, 80, 5000), np.linspace(0, 80, 5001)]).astype(dtype)
     u = np.concatenate([[0, 1], np.geomspace(1e-12, 1, 9999)]).astype(dtype)
@@ -101,7 +101,7 @@ def test_the_first_of_equal_states_is_the_most_likely():
 @pytest.mark.parametrize("share", [0.0, 0.01])
 @pytest.mark.parametrize(("n_states", "depth"), [(2, 1), (2, 2), (2, 3), (3, 1), (3, 2)])
 @pytest.mark.parametrize("dtype", ERROR)
-def test_what_gaussian_columns_explain(dtype, n_states, depth, share):
+def test_gaussian_columns_explain_what_the_definition_says(dtype, n_states, depth, share):
     """Beside the definition, also for samples so far away that some densities are nothing beside others."""
     rng = np.random.default_rng(depth)
     n_columns, n_factors, n_rows, n_joint = 5, 4, 700, n_states**depth

@@ -6,14 +6,13 @@ import pytest
 from conftest import mixed_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import encoded
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hicorex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
-from hicorex.input.encoder import Encoder
-from hicorex.input.sources import source_of
 from hicorex.layer import starts
 from hicorex.layer import step as one_step
 from hicorex.layer.labels import block_coefficients, labels_of
@@ -25,12 +24,6 @@ from hicorex.layer.structure import Tree
 from hicorex.marginals import joint_categorical, joint_gaussian
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def encoded(X, marginals, dtype):
-    with LocalEngine(1) as engine:
-        encoder = Encoder.learn(source_of(X), marginals, None, engine)
-        return encoder.encode(source_of(X), None, engine, dtype=dtype)[0]
 
 
 class Fixed(Tree):
@@ -91,7 +84,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(rng.integers(2, 5), size=(rng.integers(50, 300), rng.integers(2, 8)))
     X[:, 0] = X[:, 1] ^ (rng.random(len(X)) < 0.1)
-    data = encoded(X, "categorical", np.float32)
+    data = encoded(X, "categorical", dtype=np.float32)
     with LocalEngine(1) as engine, pytest.MonkeyPatch.context() as patch:
         for module in (one_step, joint_categorical, joint_gaussian):
             patch.setattr(module, "PRIOR_SAMPLES", 1e-9)
@@ -110,7 +103,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
 
 def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
     X, _ = make_latent_tree(300, 12, 2, random_state=0)
-    data = encoded(X, "auto", np.float64)
+    data = encoded(X, dtype=np.float64)
     rng = np.random.default_rng(0)
     with LocalEngine(1) as engine:
         state = first_state(data, 2, 2, engine, rng, [rng])

@@ -100,7 +100,7 @@ def test_a_sparse_table_gives_the_answers_of_the_dense_one(name, structure, n_st
 
 
 @pytest.mark.parametrize("three", [False, True])
-def test_columns_of_three_factors(three):
+def test_columns_of_three_factors_are_measured_as_dense_ones(three):
     """Parities of coins, with the coins themselves: three factors know of one variable."""
     rng = np.random.default_rng(1)
     coins = rng.integers(2, size=(400, 3))
@@ -216,7 +216,7 @@ def test_a_model_of_one_form_takes_samples_of_the_other():
     assert_allclose(as_floats.log_z(form), as_floats.log_z(table), atol=1e-12)
 
 
-def test_layers():
+def test_layers_of_a_sparse_table_are_those_of_the_dense_one():
     table = counts_table(300)
     form = sparse.csr_array(table)
     dense, found = (HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(X) for X in (table, form))
@@ -226,16 +226,34 @@ def test_layers():
         assert_allclose(auto.fit(form).tc_, auto.fit(table).tc_, rtol=1e-9)
 
 
-def test_cross_fitting_tests_and_checkpoints(tmp_path):
+@pytest.fixture(scope="module")
+def binary():
+    """A table of zeros and ones, and the models of its dense and of its sparse form."""
     table = (counts_table() > 0).astype(int)
     form = sparse.csc_matrix(table)
-    dense, found = (Corex(2, n_init=2, random_state=0).fit(X) for X in (table, form))
+    return table, form, *(Corex(2, n_init=2, random_state=0).fit(X) for X in (table, form))
+
+
+def test_cross_fitted_bounds_are_those_of_the_dense_table(binary):
+    _, _, dense, found = binary
     assert_allclose(found.bounds(cv=3).lower, dense.bounds(cv=3).lower, rtol=1e-9)
+
+
+def test_permutations_find_the_dependence_of_cells(binary):
+    _, _, dense, found = binary
     tested = found.significance(n_permutations=19)
     assert tested[0].p_value == dense.significance(n_permutations=19)[0].p_value == 1 / 20
+
+
+def test_bounds_of_a_representation_are_those_of_the_dense_table(binary):
+    table, form, _, found = binary
     labels = found.posteriors(form)
     assert_same_bounds(representation_bounds(form, labels), representation_bounds(table, labels))
     assert_same_bounds(representation_bounds(form, labels, cv=3), representation_bounds(table, labels, cv=3))
+
+
+def test_a_checkpoint_knows_the_cells_it_is_of(binary, tmp_path):
+    _, form, _, found = binary
     path = tmp_path / "fit.checkpoint"
     first, again = (Corex(2, n_init=2, random_state=0).fit(form, checkpoint=path) for _ in range(2))
     assert first.bounds_ == again.bounds_ == found.bounds_
@@ -245,12 +263,14 @@ def test_cross_fitting_tests_and_checkpoints(tmp_path):
         Corex(2, n_init=2, random_state=0).fit(other, checkpoint=path)
 
 
-def test_models_and_reports(tmp_path):
-    table = (counts_table() > 0).astype(int)
-    form = sparse.csr_matrix(table)
-    found = Corex(2, n_init=2, random_state=0).fit(form)
+def test_a_model_of_cells_is_saved_and_loaded(binary, tmp_path):
+    _, form, _, found = binary
     found.save(tmp_path / "model")
     assert_array_equal(hicorex.load(tmp_path / "model").log_z(form), found.log_z(form))
+
+
+def test_reports_of_cells_are_those_of_the_dense_table(binary, tmp_path):
+    table, form, _, found = binary
     pages = []
     for X in (table, form, form.tocoo()):
         found.report(tmp_path / "page", X)

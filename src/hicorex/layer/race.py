@@ -25,6 +25,22 @@ class Pace(NamedTuple):
     patience: int
     noisy: bool
 
+    def finished(self, history: list[float], tol: float) -> bool:
+        """Whether the objective has not grown from one window to the next, the paper's end of the iterations."""
+        if len(history) < 2 * self.window:
+            return False
+        before = sum(history[-2 * self.window : -self.window]) / self.window
+        after = sum(history[-self.window :]) / self.window
+        return after - before <= tol * max(abs(after), 1e-3)
+
+    def hopeful(self, history: list[float], best: float, tol: float) -> bool:
+        """Whether a start may yet exceed the best objective."""
+        if len(history) < self.window:
+            return True
+        means = np.convolve(history[1 - self.window :], np.full(self.smooth, 1 / self.smooth), mode="valid")
+        step = max(0.0, float(np.diff(means).max()))
+        return means[-1] + self.patience * step > best + tol * abs(best)
+
 
 PACE, PACE_OF_BATCHES = Pace(5, 1, 8, noisy=False), Pace(10, 5, 16, noisy=True)
 
@@ -129,28 +145,12 @@ class Race:
     def _goes_on(self, start: int) -> bool:
         """Whether a start has more to win: its objective still grows, and it is the best or may become it."""
         recent = self.histories[start][self._primed[start] :]
-        if _finished(recent, self._options.tol, self._pace.window):
+        tol = self._options.tol
+        if self._pace.finished(recent, tol):
             return False
-        return start == self.best.start or _hopeful(recent, self.best.objective, self._options.tol, self._pace)
+        return start == self.best.start or self._pace.hopeful(recent, self.best.objective, tol)
 
 
 def generator_states(rngs: list[np.random.Generator]) -> list[dict]:
     """Where random generators are, so that others can go on from there."""
     return [dict(rng.bit_generator.state) for rng in rngs]
-
-
-def _finished(history: list[float], tol: float, window: int) -> bool:
-    """Whether the objective has not grown from one window to the next, the paper's end of the iterations."""
-    if len(history) < 2 * window:
-        return False
-    before, after = sum(history[-2 * window : -window]) / window, sum(history[-window:]) / window
-    return after - before <= tol * max(abs(after), 1e-3)
-
-
-def _hopeful(history: list[float], best: float, tol: float, pace: Pace) -> bool:
-    """Whether a start may yet become the best."""
-    if len(history) < pace.window:
-        return True
-    means = np.convolve(history[1 - pace.window :], np.full(pace.smooth, 1 / pace.smooth), mode="valid")
-    step = max(0.0, float(np.diff(means).max()))
-    return means[-1] + pace.patience * step > best + tol * abs(best)

@@ -1,0 +1,155 @@
+"""The race of starts: the best iterate wins, hopeless starts are given up, and a stored race goes on as it was."""
+
+import numpy as np
+import pytest
+from models import encoded
+from numpy.testing import assert_array_equal
+
+from hicorex.datasets import make_latent_tree
+from hicorex.engine import LocalEngine
+from hicorex.layer.loop import fit_layer
+from hicorex.layer.notes import Notes
+from hicorex.layer.options import FitOptions
+from hicorex.layer.progress import Progress
+from hicorex.layer.race import PACE, PACE_OF_BATCHES, Best, Race, Run, generator_states
+from hicorex.layer.state import State
+from hicorex.layer.structure import RULES
+
+N_FACTORS = 2
+
+
+@pytest.fixture(scope="module")
+def data():
+    return encoded(make_latent_tree(100, 6, 2, random_state=0)[0])
+
+
+def race_of(data, n_starts, pace=PACE, max_iter=100, tol=0.0):
+    """A race of which nothing is known yet."""
+    rngs = [np.random.default_rng(start) for start in range(n_starts)]
+    state = State.neutral(data.blocks, N_FACTORS, 2, n_starts)
+    best = Best(-np.inf, 0, state.take([0]), np.zeros(N_FACTORS))
+    histories = [[] for _ in rngs]
+    run = Run(0, state, list(range(n_starts)), histories, best, generator_states(rngs), [0] * n_starts, None)
+    return Race(run, rngs, FitOptions(N_FACTORS, 2, n_starts, max_iter, tol), pace)
+
+
+def iterate(race, courses, n_iterations):
+    """Let every start explain what its course says, half of it by each factor."""
+    for _ in range(n_iterations):
+        if race.settled:
+            break
+        log_z = np.repeat([courses[start](race.iteration) / N_FACTORS for start in race.running], N_FACTORS)
+        race.record(log_z, np.zeros(log_z.size))
+        if not race.settled:
+            race.advance(race.state)
+
+
+def test_a_start_that_falls_behind_is_given_up(data):
+    race = race_of(data, 3)
+    iterate(race, [lambda t: 10 + t, lambda t: 1 + 0.01 * t, lambda t: 9 + t], 8)
+    assert race.running == [0, 2]
+    assert race.best.start == 0
+    assert len(race.histories[1]) < len(race.histories[0]) == 8
+    assert race.state.n_starts == 2
+
+
+def test_a_race_is_settled_once_no_start_grows(data):
+    race = race_of(data, 2)
+    iterate(race, [lambda t: 5.0, lambda t: 5.0], 50)
+    assert race.settled
+    assert max(map(len, race.histories)) == 2 * PACE.window
+
+
+def test_the_first_iterates_cannot_be_the_best(data):
+    race = race_of(data, 1)
+    iterate(race, [lambda t: 100.0 - t], 2)
+    assert race.best.objective == -np.inf
+    iterate(race, [lambda t: 100.0 - t], 1)
+    assert race.best.objective == 98
+    lone = race_of(data, 1, max_iter=1)
+    iterate(lone, [lambda t: 7.0], 1)
+    assert lone.best.objective == 7
+
+
+def test_what_the_objective_counts_twice_is_taken_off(data):
+    race = race_of(data, 1)
+    race.record(np.array([3.0, 2.0]), np.array([1.0, 0.5]))
+    assert race.histories == [[3.5]]
+
+
+@pytest.mark.parametrize(("pace", "winner"), [(PACE, 1), (PACE_OF_BATCHES, 0)])
+def test_one_lucky_pass_makes_the_best_iterate_unless_passes_are_batches(pace, winner, data):
+    race = race_of(data, 2, pace)
+    iterate(race, [lambda t: 10 + 0.1 * t, lambda t: 9.9 + 0.1 * t + (t == 12) / 2], 13)
+    assert race.best.start == winner
+
+
+def test_starts_are_given_up_by_their_course_and_not_by_lucky_batches():
+    noise = 0.05 * np.random.default_rng(0).standard_normal(60)
+    flat, growing = 10 + noise, 9.5 + 0.05 * np.arange(60) + noise
+    for n_seen in range(12, 60):
+        assert not PACE_OF_BATCHES.hopeful(flat[:n_seen].tolist(), 10.5, 1e-5)
+        assert PACE_OF_BATCHES.hopeful(growing[:n_seen].tolist(), 10.5, 1e-5)
+    assert PACE_OF_BATCHES.hopeful(flat[:9].tolist(), 10.5, 1e-5)
+
+
+def test_a_stored_race_is_not_changed_by_the_one_that_goes_on(data):
+    race = race_of(data, 2)
+    courses = [lambda t: 10 + t, lambda t: 9 + t]
+    iterate(race, courses, 4)
+    run = race.as_run(None)
+    kept = run.iteration, [list(history) for history in run.histories], list(run.primed)
+    rngs = [np.random.default_rng(7 + start) for start in range(2)]
+    again = Race(run, rngs, FitOptions(N_FACTORS, 2, 2, 100, 0.0), PACE)
+    for other in (race, again):
+        iterate(other, courses, 3)
+    assert (run.iteration, run.histories, run.primed) == kept
+    assert again.histories == race.histories
+    assert again.as_run(None).generators == race.as_run(None).generators
+
+
+class Enough(Exception):
+    pass
+
+
+class Stopping(Progress):
+    """Stops a fit at one of its iterations."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def iteration(self, number, *_):
+        if number == self.at:
+            raise Enough
+
+
+class LastRun(Notes):
+    """Holds the last run that was noted."""
+
+    def __init__(self):
+        self.run = None
+
+    def note_run(self, name, run):
+        self.run = run
+
+    def recall_run(self, name, blocks, options):
+        return self.run
+
+
+@pytest.mark.parametrize("at", [2, 6, 10])
+@pytest.mark.parametrize("batch_size", [None, 150])
+def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(at, batch_size):
+    data = encoded(make_latent_tree(400, 30, 3, random_state=0)[0])
+    options, rule = FitOptions(5, 2, 3, 30, 1e-5, batch_size), RULES["unique"]
+    with LocalEngine(1) as engine:
+        whole = fit_layer(data, rule, engine, options, np.random.SeedSequence(0))
+        notes = LastRun()
+        with pytest.raises(Enough):
+            fit_layer(data, rule, engine, options, np.random.SeedSequence(0), Stopping(at), notes)
+        assert notes.run.iteration == at - 1
+        resumed = fit_layer(data, rule, engine, options, np.random.SeedSequence(0), notes=notes)
+    assert_array_equal(resumed.log_z, whole.log_z)
+    assert_array_equal(resumed.state.alpha[0], whole.state.alpha[0])
+    for one, other in zip(resumed.histories, whole.histories, strict=True):
+        assert_array_equal(one, other)
+    assert resumed.converged == whole.converged
