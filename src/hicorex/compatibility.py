@@ -1,6 +1,6 @@
-"""What hicorex uses of scikit-learn beyond its public names, each with the reason and what would replace it."""
+"""What hicorex uses of other libraries beyond their public names, each with the reason and what would replace it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # Checks the parameters of an estimator before a method runs; without it each method would begin by such a check.
 from sklearn.base import _fit_context as fit_context
@@ -24,6 +24,8 @@ __all__ = [
     "Interval",
     "StrOptions",
     "check_pandas_support",
+    "dask_example",
+    "dask_meta",
     "fit_context",
     "num_samples",
     "safe_indexing",
@@ -34,3 +36,13 @@ __all__ = [
 def validate_parameters(estimator: "BaseEstimator") -> None:
     """Refuse parameters that the estimator cannot have; ``fit_context`` does so by the same method."""
     estimator._validate_params()
+
+
+def dask_meta(X: Any) -> Any:
+    """A table without rows of the kind that a Dask collection holds; computing one of its parts would tell it too."""
+    return X._meta
+
+
+def dask_example(X: Any) -> Any:
+    """Two rows like those of a Dask DataFrame; computing its first rows would give others."""
+    return X._meta_nonempty

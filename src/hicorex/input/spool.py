@@ -83,10 +83,15 @@ class _SpooledPart(NamedTuple):
 class Spool(Sequence[Part]):
     """Parts of the samples of a table, on disk."""
 
-    def __init__(self) -> None:
-        self._file = Scratch()
-        self._parts: list[_SpooledPart] = []
-        self._last: Callable[[Part], Part] | None = None
+    def __init__(
+        self,
+        file: Scratch | None = None,
+        parts: list[_SpooledPart] | None = None,
+        last: Callable[[Part], Part] | None = None,
+    ):
+        self._file = Scratch() if file is None else file
+        self._parts: list[_SpooledPart] = [] if parts is None else parts
+        self._last = last
 
     def append(self, part: Part) -> None:
         """Add the part that follows the others."""
@@ -95,9 +100,7 @@ class Spool(Sequence[Part]):
 
     def through(self, last: Callable[[Part], Part]) -> "Spool":
         """The same parts, each of which goes through a function when it is read."""
-        other = Spool.__new__(Spool)
-        other._file, other._parts, other._last = self._file, self._parts, last
-        return other
+        return Spool(self._file, self._parts, last)
 
     def __len__(self) -> int:
         return len(self._parts)

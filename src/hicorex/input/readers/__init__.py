@@ -25,7 +25,7 @@ def reader_of(X: Any, least_samples: int = 1) -> Reader:
     if issparse(X):
         return SparseReader(X, least_samples)
     frame = None if isinstance(X, np.ndarray) else as_frame(X)
-    return ArrayReader(X, least_samples) if frame is None else FrameReader(frame, least_samples)
+    return ArrayReader.of(X, least_samples) if frame is None else FrameReader(frame, least_samples)
 
 
 def rows_of(X: Any, rows: np.ndarray) -> Any:

@@ -13,18 +13,19 @@ from hicorex.input.readers.cells import as_double, numbers_or_text
 class ArrayReader(Reader):
     """Columns of an array of two dimensions, or of what becomes one."""
 
-    def __init__(self, X: Any, least_samples: int):
-        self._array = _checked(_filled(X) if isinstance(X, np.ma.MaskedArray) else X, least_samples)
-        self.shape = self._array.shape
+    def __init__(self, array: np.ndarray):
+        self._array, self.shape = array, array.shape
+
+    @classmethod
+    def of(cls, X: Any, least_samples: int) -> Self:
+        """The columns of whatever becomes an array; refuses what does not."""
+        return cls(_checked(_filled(X) if isinstance(X, np.ma.MaskedArray) else X, least_samples))
 
     def cut(self, rows: slice) -> Self:
         """Some consecutive rows."""
         part = self._array[rows]
-        some = type(self).__new__(type(self))
         # Whole numbers are looked at column by column.
-        some._array = np.asfortranarray(part) if part.dtype.kind in "iub" else part
-        some.shape = part.shape
-        return some
+        return type(self)(np.asfortranarray(part) if part.dtype.kind in "iub" else part)
 
     def kinds(self) -> list[str]:
         """What "auto" makes of every column."""

@@ -21,14 +21,13 @@ class FrameReader(Reader):
     def __init__(self, frame: nw.DataFrame, least_samples: int):
         check_shape(frame.shape, least_samples)
         self.names = [str(name) for name in frame.columns]
-        self._take(frame)
+        self._frame, self.shape = frame, frame.shape
+        self._plain = plain_columns(frame.to_native(), frame.shape[1])
+        self._window: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def cut(self, rows: slice) -> Self:
         """Some consecutive rows."""
-        some = type(self).__new__(type(self))
-        some.names = self.names
-        some._take(self._frame[rows])
-        return some
+        return type(self)(self._frame[rows], least_samples=0)
 
     def categories(self, i: int) -> tuple[np.ndarray, bool]:
         """The distinct values of a column, rising, and whether any value is missing; infinities are refused."""
@@ -48,11 +47,6 @@ class FrameReader(Reader):
         self._check_finite(i, values)
         places, unseen = find_codes(values, categories, np.zeros(len(values), bool))
         return np.append(places, categories.size)[codes], unseen
-
-    def _take(self, frame: nw.DataFrame) -> None:
-        self._frame, self.shape = frame, frame.shape
-        self._plain = plain_columns(frame.to_native(), frame.shape[1])
-        self._window: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def _kind(self, i: int) -> str:
         if not self._plain[i]:

@@ -12,6 +12,7 @@ from uuid import uuid4
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from hicorex.compatibility import dask_example, dask_meta
 from hicorex.exceptions import HicorexError, quietly
 from hicorex.input.sources.declared import check_chunk, check_partition
 
@@ -29,7 +30,7 @@ def is_collection(X: Any) -> bool:
 
 def is_sparse(X: Any) -> bool:
     """Whether X is a Dask array that says of its chunks that they are scipy's sparse tables."""
-    return _is_array(X) and issparse(X._meta)
+    return _is_array(X) and issparse(dask_meta(X))
 
 
 def example(X: Any) -> Any:
@@ -38,7 +39,7 @@ def example(X: Any) -> Any:
     if n_dimensions != 2:
         raise HicorexError(f"X is a Dask collection of {n_dimensions} dimension(s); give rows and columns.")
     if not _is_array(X):
-        return X._meta_nonempty
+        return dask_example(X)
     _require_columns(X)
     if X.dtype == object:
         raise HicorexError("The Dask array is of type object: make it numbers or text, or a Dask DataFrame.")
@@ -158,7 +159,7 @@ def _partitions(X: Any, lengths: list[int] | None) -> list:
     """Dask's Delayed of the partitions of a Dask DataFrame, each of which is looked at before it is used."""
     from dask import delayed
 
-    check = delayed(partial(check_partition, X._meta), pure=False)
+    check = delayed(partial(check_partition, dask_meta(X)), pure=False)
     return [
         check(partition, at, None if lengths is None else lengths[at]) for at, partition in enumerate(X.to_delayed())
     ]
