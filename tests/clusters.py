@@ -11,7 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from hicorex.engine import LocalEngine
+from hicorex.engine.reduction import add_up
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
@@ -22,6 +26,8 @@ psutil = pytest.importorskip("psutil", reason="psutil is not installed")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SECONDS = 75
+# Parts of which sums are made.
+N_PARTS = 70
 # Seconds after which the scheduler gives up a worker that stands still: long, since a busy one may be silent.
 LONG = 300
 FORKED = multiprocessing.get_context("forkserver")
@@ -232,3 +238,24 @@ def assert_left(client, futures):
     while tasks_of(client) - keys and time.monotonic() < end:
         time.sleep(0.05)
     assert tasks_of(client) == keys
+
+
+def make_part(i):
+    """Numbers whose sum depends on the order of adding."""
+    rng = np.random.default_rng(i)
+    return (rng.normal(size=(50, 20)) * 10.0 ** rng.integers(-3, 4, size=20)).astype(np.float32)
+
+
+def moments(part):
+    return (part.T @ part, [part.sum(axis=0), None])
+
+
+def bits(sums):
+    product, (total, nothing) = sums
+    assert nothing is None
+    return product.tobytes() + total.tobytes()
+
+
+def expected(n_parts=N_PARTS):
+    with LocalEngine(1) as engine:
+        return bits(add_up(engine.map(lambda i: moments(make_part(i)), range(n_parts))))

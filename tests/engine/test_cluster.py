@@ -1,66 +1,34 @@
-"""Workers of a Dask cluster: the same bits as here, whatever happens to them, and nothing left behind."""
+"""Workers of a Dask cluster: the same bits as here, and nothing left behind."""
 
 import os
-import platform
-import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import contextmanager
 
 import numpy as np
-import pandas as pd
 import pytest
 from clusters import (  # noqa: F401
-    Scheduler,
-    Strike,
-    Workers,
+    N_PARTS,
     assert_left,
-    bare,
+    bits,
     cloudpickle,
     dask,
-    distributed,
-    nannied,
+    expected,
+    make_part,
+    moments,
     no_hang,
     ready_to_fork,
     tasks_of,
 )
-from threadpoolctl import ThreadpoolController, threadpool_info
 
-from hicorex.engine import LocalEngine, cluster, reduction
+from hicorex.engine import cluster, reduction
 from hicorex.engine.cluster import ClusterEngine, current_client
 from hicorex.engine.reduction import add_up
-from hicorex.engine.watch import Watch
 from hicorex.engine.worker_value import WorkerValue
 from hicorex.exceptions import HicorexError
-from hicorex.input.sources.collection import column_names, row_count, row_lengths, row_parts
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
-
-N_PARTS = 70
-
-
-def make_part(i):
-    """Numbers whose sum depends on the order of adding."""
-    rng = np.random.default_rng(i)
-    return (rng.normal(size=(50, 20)) * 10.0 ** rng.integers(-3, 4, size=20)).astype(np.float32)
-
-
-def moments(part):
-    return (part.T @ part, [part.sum(axis=0), None])
-
-
-def bits(sums):
-    product, (total, nothing) = sums
-    assert nothing is None
-    return product.tobytes() + total.tobytes()
-
-
-def expected(n_parts=N_PARTS):
-    with LocalEngine(1) as engine:
-        return bits(add_up(engine.map(lambda i: moments(make_part(i)), range(n_parts))))
 
 
 @pytest.mark.parametrize(("n_parts", "arity"), [(1, 32), (31, 32), (32, 32), (33, 32), (70, 32), (28, 3), (27, 3)])
@@ -217,281 +185,6 @@ def test_results_come_in_order_and_few_are_in_flight(client):
         next(results)
         results.close()
         assert_left(client, parts)
-
-
-@pytest.mark.parametrize("held_up", [0, 3])
-def test_slow_workers_are_not_lost_ones(client, monkeypatch, held_up):
-    ask = Watch.ask
-
-    async def ask_late(watch):
-        time.sleep(held_up)  # of the whole loop, as on a busy machine
-        return await ask(watch)
-
-    def slow(part):
-        time.sleep(4)
-        return moments(part)
-
-    monkeypatch.setattr(Watch, "ask", ask_late)
-    with ClusterEngine(client, patience=2) as engine:
-        parts = engine.hold(make_part, range(2))
-        assert bits(engine.sum_parts(slow, parts)) == expected(2)
-
-
-@pytest.fixture
-def interrupts():
-    """Interrupts are heard, also where whoever runs the tests has them ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_ends_the_round(client, interrupts):
-    def slow(part):
-        time.sleep(6)
-        return part
-
-    with ClusterEngine(client) as engine:
-        parts = engine.hold(make_part, range(8))
-        for call in (lambda: engine.sum_parts(slow, parts), lambda: next(engine.each(slow, parts))):
-            timer = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
-            begin = time.monotonic()
-            with pytest.raises(KeyboardInterrupt):
-                call()
-            assert time.monotonic() - begin < 5
-            timer.join()
-            assert_left(client, parts)
-        assert bits(engine.sum_parts(moments, parts)) == expected(8)
-
-
-def is_victim(part):
-    """Whether this is part 40, or what it is made from."""
-    return part[0, 0] == make_part(40)[0, 0] if isinstance(part, np.ndarray) else part == 40
-
-
-@pytest.mark.parametrize("nanny", [False, True])
-@pytest.mark.parametrize("how", ["kill", "exit", "stop"])
-def test_lost_workers_change_no_bit(tmp_path, how, nanny):
-    right = expected()
-    with nannied(2) if nanny else bare(3) as found, ClusterEngine(found if nanny else found[0]) as engine:
-        client = engine.client
-
-        @contextmanager
-        def strike(moment):
-            client.wait_for_workers(2 if nanny else 3, timeout=30)
-            own = Strike(client, how, tmp_path / moment)
-            with own.seen():
-                yield own
-            if not nanny:
-                found[1].start()
-
-        with strike("reading") as own:
-            parts = engine.hold(own.within(make_part, is_victim), range(N_PARTS))
-        assert bits(engine.sum_parts(moments, parts)) == right
-        if nanny and how == "stop":
-            return  # a nanny waits before it kills
-        with strike("between two rounds") as own:
-            holder = next(iter(client.who_has(parts).values()))
-            client.submit(own.within(int), workers=holder, allow_other_workers=True, pure=False).result()
-        assert bits(engine.sum_parts(moments, parts)) == right
-        with strike("a round") as own:
-            assert bits(engine.sum_parts(own.within(moments, is_victim), parts)) == right
-        with strike("results one by one") as own:
-            assert bits(add_up(engine.each(own.within(moments, is_victim), parts))) == right
-        assert_left(client, parts)
-
-
-def test_the_scheduler_finds_by_itself_who_stands_still(tmp_path):
-    with bare(3, ttl=5) as (client, _), ClusterEngine(client) as engine:
-        parts = engine.hold(make_part, range(N_PARTS))
-        strike = Strike(client, "stop", tmp_path / "struck")
-        with strike.seen(give_up=False):
-            assert bits(engine.sum_parts(strike.within(moments, is_victim), parts)) == expected()
-
-
-def test_a_cluster_that_lost_all_workers_is_given_up_and_may_come_back(tmp_path):
-    with bare(1) as (client, workers), ClusterEngine(client, patience=2) as engine:
-        parts = engine.hold(make_part, range(4))
-        strike = Strike(client, "kill", tmp_path / "struck")
-        for call in (
-            lambda: engine.sum_parts(strike.within(moments), parts),
-            lambda: list(engine.each(moments, parts)),
-            lambda: engine.hold(make_part, range(2)),
-        ):
-            begin = time.monotonic()
-            with pytest.raises(HicorexError, match="has no workers for 2 seconds: start workers, and run again"):
-                call()
-            assert 2 <= time.monotonic() - begin < 20
-            assert strike.file.exists()
-        # One that arrives while it is waited for
-        engine._watch.patience = 30
-        timer = threading.Timer(1, workers.start)
-        timer.start()
-        assert bits(engine.sum_parts(moments, parts)) == expected(4)
-        timer.join()
-        assert_left(client, parts)
-
-
-def test_a_task_that_kills_every_worker_is_explained():
-    with bare(2) as (client, _), ClusterEngine(client) as engine:
-        client.cluster.scheduler.allowed_failures = 0
-        parts = engine.hold(make_part, range(2))
-        with pytest.raises(HicorexError, match=r"gave up.*allowed-failures"):
-            engine.sum_parts(lambda part: os._exit(1), parts)
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_lost_scheduler_is_said(tmp_path, how):
-    def slow(part):
-        (tmp_path / "begun").touch()
-        time.sleep(60)
-
-    def strike():
-        while not (tmp_path / "begun").exists():
-            time.sleep(0.01)
-        os.kill(scheduler.process.pid, how)
-
-    with Scheduler() as scheduler, distributed.Client(scheduler.address, timeout=10) as client:
-        workers = Workers(scheduler.address)
-        workers.start()
-        try:
-            with ClusterEngine(client, patience=2) as engine:
-                parts = engine.hold(make_part, range(2))
-                other = threading.Thread(target=strike)
-                other.start()
-                begin = time.monotonic()
-                with pytest.raises(HicorexError, match="run again with the same checkpoint"):
-                    engine.sum_parts(slow, parts)
-                assert time.monotonic() - begin < 30
-                other.join()
-        finally:
-            workers.kill()
-            scheduler.process.kill()
-
-
-def test_a_closed_client_is_said():
-    with bare(1) as (client, _), ClusterEngine(client) as engine:
-        parts = engine.hold(make_part, range(2))
-        timer = threading.Timer(1, client.close)
-        timer.start()
-        with pytest.raises(HicorexError, match="The Dask cluster was lost"):
-            engine.sum_parts(lambda part: time.sleep(60), parts)
-        timer.join()
-        for call in (lambda: engine.sum_parts(moments, parts), lambda: next(engine.each(moments, parts))):
-            with pytest.raises(HicorexError, match="the client is closed"):
-                call()
-        with pytest.raises(HicorexError, match="the client is closed"):
-            engine.hold(make_part, range(2))
-
-
-def test_linear_algebra_has_one_thread_within_tasks():
-    def threads():
-        return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-
-    def observed(part):
-        first = threads()
-        time.sleep(0.01 * (1 + part % 5))
-        return first, threads()
-
-    def set_threads():
-        # Of a thread that ends, since who sets it last may alone change it.
-        own = threading.Thread(target=ThreadpoolController().limit, kwargs={"limits": 2, "user_api": "blas"})
-        own.start()
-        own.join()
-
-    with bare(1, threads=3) as (client, _), ClusterEngine(client) as engine:
-        client.run(set_threads)
-        assert set(client.run(threads).values()) == {2}
-        parts = engine.hold(lambda i: i, range(40))
-        assert list(engine.each(observed, parts)) == [(1, 1)] * 40
-
-
-FAULTS = """
-import resource
-import numpy as np
-from hicorex.engine import process
-process.keep_freed_memory()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(50):
-    np.ones(2**18)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the GNU C library")
-def test_workers_keep_freed_memory_unless_told_otherwise():
-    pages = {}
-    for threshold in ("65536", "65535"):  # the first is what Dask's nannies say
-        run = subprocess.run(
-            [sys.executable, "-c", FAULTS],
-            env=os.environ | {"MALLOC_TRIM_THRESHOLD_": threshold},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        pages[threshold] = int(run.stdout)
-    assert pages["65536"] < 5000 < 20_000 < pages["65535"]
-
-
-ROWS, COLUMNS = 103, 7
-BOUNDARIES = [0, 10, 50, 51, 100, ROWS]
-
-
-@pytest.fixture
-def table():
-    return np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
-
-
-@pytest.mark.parametrize("kind", ["regular", "columns", "one", "unknown", "persisted"])
-def test_parts_of_an_array_are_its_rows(client, table, kind):
-    da = pytest.importorskip("dask.array")
-    chunks = {"regular": (20, COLUMNS), "columns": (17, 3), "one": (ROWS, COLUMNS)}.get(kind, (30, 4))
-    X = da.from_array(table, chunks=chunks)
-    if kind == "unknown":
-        X = X[X[:, 0] > -10]
-        assert np.isnan(X.shape[0])
-    if kind == "persisted":
-        X = client.persist(X)
-    with ClusterEngine(client) as engine:
-        assert row_count(X) == row_count(X, engine) == ROWS
-        assert column_names(X) is None
-        parts = engine.hold(lambda rows: rows, row_parts(X, BOUNDARIES, row_lengths(X, engine)))
-        for i, own in enumerate(engine.each(lambda rows: rows, parts)):
-            assert type(own) is np.ndarray
-            np.testing.assert_array_equal(own, table[BOUNDARIES[i] : BOUNDARIES[i + 1]])
-        assert len(parts) == len(BOUNDARIES) - 1
-        (some,) = engine.each(lambda rows: rows, row_parts(X, [5, 45]))
-        np.testing.assert_array_equal(some, table[5:45])
-    assert np.isnan(X.shape[0]) == (kind == "unknown")
-    del X
-
-
-def test_parts_of_a_data_frame_are_its_rows(client, table):
-    dd = pytest.importorskip("dask.dataframe")
-    frame = pd.DataFrame(table, columns=[f"c{i}" for i in range(COLUMNS)])
-    frame["letter"] = pd.Categorical(np.array(list("abc"))[np.arange(ROWS) % 3])
-    X = dd.from_pandas(frame, npartitions=6)
-    X = X[X["c0"] > -10]
-    with ClusterEngine(client) as engine:
-        lengths = row_lengths(X, engine)
-        assert sum(lengths) == row_count(X) == ROWS
-        assert len(lengths) == 6
-        assert column_names(X) == list(frame.columns)
-        boundaries = [*BOUNDARIES, ROWS]  # the last part is empty
-        parts = engine.hold(lambda rows: rows, row_parts(X, boundaries, lengths))
-        for i, own in enumerate(engine.each(lambda rows: rows, parts)):
-            pd.testing.assert_frame_equal(own, frame.iloc[boundaries[i] : boundaries[i + 1]])
-        (some,) = dask.compute(*row_parts(X, [5, 45]))
-        pd.testing.assert_frame_equal(some, frame.iloc[5:45])
-        with pytest.raises(HicorexError, match="0 to 104 are not those of 103 rows"):
-            row_parts(X, [0, 104])
-
-
-def test_columns_of_unknown_number_are_said(client, table):
-    da = pytest.importorskip("dask.array")
-    X = da.from_array(table, chunks=(30, 4))
-    with pytest.raises(HicorexError, match="compute_chunk_sizes"):
-        row_parts(X[:, X[0] > 0], [0, 10])
 
 
 def test_the_current_client_is_found_and_none_is_started(client):
