@@ -17,7 +17,7 @@ WEAK, GOOD, BETTER = Tried(1, 0.012, 0.01, 1), Tried(2, 1.2345, 0.1, 2), Tried(4
             SizeReason.CHANCE,
             "1 factor explains 0.012 +- 0.01 nats on held-out samples, no more than chance",
         ),
-        (Sizing(2, (WEAK, GOOD)), SizeReason.FEW_COLUMNS, "2 is as many as so few columns allow"),
+        (Sizing(2, (WEAK, GOOD)), SizeReason.FEW_COLUMNS, "there are too few columns for more than 2 factors"),
         (
             Sizing(2, (WEAK, GOOD, BETTER), 4, 0.0155, 0.02, 0.04),
             SizeReason.NOT_ENOUGH_MORE,

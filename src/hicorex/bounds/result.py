@@ -74,27 +74,27 @@ class Bounds:
     Attributes
     ----------
     lower, lower_stderr : float
-        The lower bound, and its standard error over the samples: the largest ``lower`` of the layers; on new
-        samples that of the layer whose was the largest in the fit.
+        The lower bound (Thm hierarchy), and its standard error over the samples. It counts as many layers as make it
+        largest; on new samples, as many as in the fit.
     depth : int
-        How many layers it counts. It is fewer than there are where labels lose more by being made hard, to feed
-        a layer above, than that layer explains.
+        The number of layers that it counts. It leaves a layer out where labels lose more by being made hard, to feed
+        that layer, than the layer explains.
     objective : float
         sum_j E[log Z_j] over all layers, what the fits maximise. A bound for one layer alone.
     upper, upper_stderr : float or None
         sum_i H(X_i) - H(Y^1), with the joint entropy of the first layer's most likely labels.
     upper_theorem : float or None
-        The paper's upper bound, the sum over layers of contribution and conditional entropy up to one with a
-        single factor; None if there is none such.
+        The paper's upper bound (Thm tcub), the sum over layers of contribution and conditional entropy up to a layer
+        with a single factor; None if there is no such layer.
     entropy_lower, entropy_upper : float or None
         Bounds on H(X).
     no_upper : NoUpper or None
         Why there is no upper bound: the reason and the column.
     layers : tuple of LayerBounds
     factors : tuple of FactorBounds
-        In the order of the layer. Empty for cross-fitted bounds, since every fold has factors of its own.
+        In the order of the layer. Empty for cross-fitted bounds, since every fold has other factors.
     n_samples : int
-        Number of rows; standard errors go by how many they count for, by their weights.
+        Number of rows. Standard errors go by the sum of their weights.
     """
 
     lower: float

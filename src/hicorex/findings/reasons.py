@@ -14,7 +14,7 @@ def why_this_size(sizing: Sizing) -> str:
             "nats on held-out samples, no more than chance"
         )
     if sizing.reason is SizeReason.FEW_COLUMNS:
-        return f"{size} is as many as so few columns allow"
+        return f"there are too few columns for more than {size} factor{'s' if size > 1 else ''}"
     added = f"on held-out samples {sizing.larger} factors add {sizing.gain:.3g}"
     if sizing.gain_stderr is None or sizing.least_gain is None:
         return f"{added} nats to the {chosen.lower:.4g} of {size}, which is not enough"
