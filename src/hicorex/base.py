@@ -115,7 +115,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         ----------
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             New samples, for bounds without the optimism of the fit. None stands for the samples of the
-            fit, whose own distribution is then bounded.
+            fit, whose own distribution is then bounded; these are known again if they are given.
         cv : int or scikit-learn splitter, default=None
             Cross-fit: models of the same size are fitted to all folds but one, and evaluated on that one.
             Without X, on the samples of the fit, if the model still knows them (a loaded one does not).
@@ -128,7 +128,8 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
             return self._cross_fit(*self._samples(X), cv)
         if X is None:
             return self.bounds_
-        return bounds_of([self.fitted_.evidence(self._new(X), self.n_jobs, self.bounds_.depth)])
+        evidence = self.fitted_.evidence(self._new(X), self.n_jobs, self.bounds_.depth, dtype=None)
+        return self.bounds_ if self.fitted_.saw(evidence) else bounds_of([evidence])
 
     def significance(self, X: Any = None, n_permutations: int = 100) -> Significance:
         """How likely chance would explain as much as each layer and each factor do.

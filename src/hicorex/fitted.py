@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import zip_longest
-from typing import Any, Self, TypedDict
+from typing import Self, TypedDict
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hicorex.bounds.evaluation import LayerEvaluator
 from hicorex.bounds.evidence import Evidence, StackedLayer, gather
@@ -114,7 +115,11 @@ class FittedLayer:
         return float(self.tcs.sum())
 
     def encode(
-        self, table: Source, engine: Engine, sample_weight: np.ndarray | None = None, dtype: Any = np.float64
+        self,
+        table: Source,
+        engine: Engine,
+        sample_weight: np.ndarray | None = None,
+        dtype: DTypeLike | None = np.float64,
     ) -> Data:
         """New samples as the fit read its own; ``dtype`` None stands for the precision of a fit."""
         data, unseen = self.encoder.encode(table, sample_weight, engine, dtype=dtype)
@@ -218,19 +223,33 @@ class FittedModel:
         """How messages call a column."""
         return str(i) if self.names is None else repr(str(self.names[i]))
 
+    def saw(self, evidence: Evidence) -> bool:
+        """Whether these are the samples of the fit: as many, of the same log Z to the last bit, which vary."""
+        own, other = (np.concatenate([*usual.log_z, usual.score]) for usual in (self.usual, Usual.of(evidence)))
+        varies = bool((self.usual.log_z[1] > 0).any())
+        return varies and evidence.n_samples == self.bounds.n_samples and np.array_equal(own, other)
+
     def evidence(
-        self, table: Source, n_jobs: int | None, depth: int | None = None, sample_weight: np.ndarray | None = None
+        self,
+        table: Source,
+        n_jobs: int | None,
+        depth: int | None = None,
+        sample_weight: np.ndarray | None = None,
+        dtype: DTypeLike | None = np.float64,
     ) -> Evidence:
-        """What the layers say about new samples; ``depth`` is how many of them the lower bound counts."""
+        """What the layers say about new samples; ``depth`` is how many of them the lower bound counts.
+
+        ``dtype`` None stands for the precision of a fit, by which its own samples are known again.
+        """
         with table.engine(n_jobs) as engine:
-            first = data = self.layers[0].encode(table, engine, sample_weight)
+            first = data = self.layers[0].encode(table, engine, sample_weight, dtype)
             stacked: list[StackedLayer] = []
             for layer, above in zip_longest(self.layers, self.layers[1:]):
                 feeding = None if above is None else layer.feeding_evaluator(data, engine)
                 read = layer.encoder.encode_labels if stacked else None
                 stacked.append(StackedLayer(layer.evaluator(data, engine), feeding, read))
                 if above is not None:
-                    data = above.encode(layer.label_table(data, engine), engine, sample_weight)
+                    data = above.encode(layer.label_table(data, engine), engine, sample_weight, dtype)
             return gather(first, stacked, engine, self.layers[0].surprisals, depth, self.column_name)
 
 

@@ -18,7 +18,7 @@ from pyarrow import feather
 from scipy.sparse import csr_array
 from sklearn import config_context
 
-from hicorex import Corex, HierarchicalCorex
+from hicorex import Corex, HierarchicalCorex, load
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.input.encoder import Encoder
@@ -218,3 +218,43 @@ def test_columns_that_lack_values_in_one_part_alone_lack_them_in_all(tmp_path, m
             for a, b in zip(known.parts, seen.parts, strict=True):
                 assert_array_equal(a.samples[0].values, b.samples[0].values)
                 assert_array_equal(a.samples[0].present, b.samples[0].present)
+
+
+def sparse_bits():
+    return csr_array(bits() * (np.random.default_rng(0).random((N_ROWS + N_NEW, N_COLUMNS)) < 0.3))
+
+
+@pytest.mark.parametrize("kind", ["bits", "numbers", "rank", "many numbers", "sparse", "words"])
+def test_bounds_of_the_samples_of_the_fit_are_those_of_the_fit(kind, room, tmp_path):
+    """Whether they are given in memory or on disk, to the model or to what a file holds of it."""
+    settings = SETTINGS | {"marginals": "rank"} if kind == "rank" else SETTINGS
+    if kind == "many numbers":  # in single precision
+        table = np.tile(numbers(), (8, 1))
+    elif kind == "words":
+        table = frame(bits()).replace({0: "no", 1: "yes"})
+    else:
+        table = sparse_bits() if kind == "sparse" else TABLES.get(kind, numbers)()
+    ways = [table]
+    if kind == "words":
+        pa_table = pa.Table.from_pandas(table, preserve_index=False)
+        pq.write_table(pa_table, tmp_path / "x.parquet")
+        ways += [tmp_path / "x.parquet", pa_table]
+    elif kind != "sparse":
+        ways += [saved(table, tmp_path), da.from_array(table, chunks=(500, 5))]
+    for estimator in (Corex(3, **settings), HierarchicalCorex((3, 1), **settings)):
+        model = estimator.fit(table)
+        model.save(tmp_path / "model")
+        for own in (model, load(tmp_path / "model")):
+            for X in ways:
+                assert own.bounds(X) == model.bounds() == model.bounds_
+        others = model.bounds(table[:-1])
+        assert others.n_samples == model.bounds_.n_samples - 1
+        assert others.lower != model.bounds_.lower
+
+
+def test_other_samples_are_not_taken_for_those_of_the_fit():
+    table = numbers()
+    model = HierarchicalCorex((3, 1), **SETTINGS).fit(table)
+    other = table.copy()
+    other[7, 1] += 1e-9
+    assert model.bounds(other) != model.bounds_
