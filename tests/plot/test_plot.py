@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from dataclasses import replace
 from datetime import date
 from itertools import combinations, pairwise
 
@@ -203,23 +204,26 @@ def test_convergence_shows_every_start(tree, layer):
 
 
 def test_a_low_beginning_does_not_hide_the_rest(tree):
-    own = tree[0].layers_[0]
-    model = Corex()
-    model.__dict__.update(vars(own))
+    fitted = tree[0].layers_[0].fitted_
+
+    def with_histories(history, histories):
+        layer = replace(fitted.layers[0], history=history, histories=histories)
+        return Corex().publish(replace(fitted, layers=(layer,)))
+
     steep = np.concatenate([[-1e6, -1e4], np.linspace(8, 10, 30)])
-    model.history_, model.histories_ = steep, [steep[:7], steep]
+    model = with_histories(steep, [steep[:7], steep])
     ax = plot.convergence(model)
     low, high = ax.get_ylim()
     assert 0 < low < 8
     assert 10 < high < 11
     assert_array_equal(ax.lines[-1].get_ydata(), steep)
     flat = np.concatenate([[-5, 100], np.full(10, 100 + 1e-12)])
-    model.history_, model.histories_ = flat, [flat]
+    model = with_histories(flat, [flat])
     low, high = plot.convergence(model).get_ylim()
     assert low < 91
     assert high > 100
     for constant in (np.zeros(3), np.full(1, -2.0)):
-        model.history_, model.histories_ = constant, [constant]
+        model = with_histories(constant, [constant])
         low, high = plot.convergence(model).get_ylim()
         assert low < constant[0] < high
 
