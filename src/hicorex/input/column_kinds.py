@@ -4,7 +4,6 @@ Nothing here knows of files. Whoever has a table counts what its columns hold, a
 """
 
 from enum import Enum, StrEnum, auto
-from functools import lru_cache
 from typing import NamedTuple
 
 # The kinds of columns that a model learns from.
@@ -28,7 +27,7 @@ class ColumnKind(StrEnum):
     @property
     def is_learned(self) -> bool:
         """Whether a model learns from the column."""
-        return self.value in KINDS
+        return self in KINDS
 
 
 class ValueType(StrEnum):
@@ -155,7 +154,6 @@ class NumberFacts(NamedTuple):
     is_identifier: bool = False
 
 
-@lru_cache(maxsize=10_000)
 def verdict_on_numbers(facts: NumberFacts) -> Verdict:
     """What a column of numbers or booleans is."""
     if facts.is_empty:

@@ -18,6 +18,7 @@ from hicorex.input.column_kinds import (
     ColumnKind,
     ColumnReason,
     NumberFacts,
+    Verdict,
     verdict_on_numbers,
     verdict_on_texts,
 )
@@ -162,6 +163,7 @@ class _Examiner:
         self._count_sentinels(values, study.extremes)
         self._result.is_numeric[places] = True
         amounts: list[int] = []
+        verdicts: dict[tuple[bool | int, ...], Verdict] = {}  # of tens of thousands of columns, most are alike
         figures = zip(
             places,
             (study.missing / n_rows).tolist(),
@@ -176,12 +178,15 @@ class _Examiner:
             name = self._names[at]
             named_so = is_integer and whole and count in (0, n_rows) and IDENTIFIER.fullmatch(name) is not None
             unique = named_so and (count == n_rows or np.unique(values[row]).size == n_rows)
-            verdict = verdict_on_numbers(
-                NumberFacts(is_boolean, is_integer, empty, constant, whole, count or None, counts_rows, unique)
-            )
-            self._decided[at] = ColumnDecision(name, verdict.kind, verdict.reason, missing, verdict.n_different)
-            self._result.names_rows[at] = verdict.names_rows
-            if verdict.kind is ColumnKind.GAUSSIAN:
+            key = empty, constant, whole, count, counts_rows, unique
+            if key not in verdicts:
+                facts = NumberFacts(is_boolean, is_integer, empty, constant, whole, count or None, counts_rows, unique)
+                verdicts[key] = verdict_on_numbers(facts)
+            kind, reason, n_different, names_rows = verdicts[key]
+            self._decided[at] = ColumnDecision(name, kind, reason, missing, n_different)
+            if names_rows:
+                self._result.names_rows[at] = True
+            if kind is ColumnKind.GAUSSIAN:
                 amounts.append(row)
         self._result.heavy += [places[amounts[at]] for at in np.flatnonzero(has_heavy_tails(values[amounts])).tolist()]
 
