@@ -115,7 +115,7 @@ class Unique(Tree):
     def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What alpha, measured on the labels before, allows too much for the labels at hand, (J,).
 
-        Without it the objective stays a lower bound (eq:tclb2).
+        The objective less this stays a lower bound (eq:tclb2).
         """
         return (np.maximum(before - after, 0) * estimate.dependence).sum(axis=1)
 
