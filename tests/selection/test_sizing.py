@@ -132,3 +132,10 @@ def test_auto_finds_the_five_traits(real_data):
     model = HierarchicalCorex("auto", n_states=3, marginals="categorical", random_state=0).fit(answers)
     assert model.layers_[0].n_factors_ == 5
     assert adjusted_rand_score(np.arange(50) % 5, model.layers_[0].clusters_) == 1
+
+
+def test_copies_of_samples_are_not_held_out_from_one_another():
+    copies = np.repeat(np.random.default_rng(0).random((15, 30)), 3, axis=0)
+    corex = Corex("auto", random_state=0).fit(copies)
+    assert corex.n_factors_ == 1
+    assert corex.sizing_.reason is SizeReason.CHANCE

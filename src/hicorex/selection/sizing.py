@@ -19,6 +19,8 @@ from hicorex.layer.options import FitOptions
 from hicorex.layer.progress import Progress
 from hicorex.layer.state import State
 from hicorex.layer.structure import Rule
+from hicorex.marginals import Gaussian, SparseCategorical
+from hicorex.marginals.base import join
 
 N_FOLDS = 3
 # Rows beyond this many add little to the choice of a size.
@@ -251,11 +253,35 @@ def _folds(data: Data, engine: Engine, seed: np.random.SeedSequence) -> list[Fol
     """Random folds of the samples, or of some of them, in memory."""
     rng = np.random.default_rng(seed.spawn(1)[0])
     rows = rng.permutation(data.n_samples)[:MOST_ROWS]
-    some, places = data.take(rows, engine), np.arange(rows.size)
+    some = data.take(rows, engine)
+    place = _places(some)
     return [
-        Fold(some.take(np.delete(places, np.s_[at::N_FOLDS]), engine), some.take(places[at::N_FOLDS], engine))
-        for at in range(min(N_FOLDS, rows.size))
+        Fold(some.take(np.flatnonzero(held_out == 0), engine), some.take(np.flatnonzero(held_out), engine))
+        for held_out in (place % N_FOLDS == at for at in range(min(N_FOLDS, place.max() + 1)))
     ]
+
+
+def _places(data: Data) -> np.ndarray:
+    """The place of each sample in turn, (N,); copies of a sample share one, so that none is held out from itself.
+
+    Equal samples are copies if the numbers of a column tell all others apart; of categories, equal samples are usual.
+    """
+    in_turn = np.arange(data.n_samples)
+    numbers = [b for b, block in enumerate(data.blocks) if isinstance(block, Gaussian)]
+    if not numbers or any(isinstance(block, SparseCategorical) for block in data.blocks):
+        return in_turn
+    samples = _whole(data)
+    _, first, group = np.unique(samples[numbers[0]][0][0], return_index=True, return_inverse=True)
+    if first.size in (1, data.n_samples):
+        return in_turn
+    original = first[group]
+    copies = all((array == array[..., original]).all() for of_block in samples for array in of_block)
+    return np.searchsorted(np.sort(first), original) if copies else in_turn
+
+
+def _whole(data: Data) -> list[tuple[np.ndarray, ...]]:
+    """By block, the arrays (..., N) of all samples."""
+    return [tuple(join(parts)) for parts in zip(*(part.samples for part in data.parts), strict=True)]
 
 
 def best_larger(size: int, tried: Sequence[Tried]) -> int | None:
