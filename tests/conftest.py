@@ -1,6 +1,7 @@
 """Shared helpers: random tables of every kind, the real data sets where they are, leak checks."""
 
 import io
+import os
 import shutil
 import signal
 import sys
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 
 import real_data as data_sets
 from hicorex import cli
@@ -19,9 +21,14 @@ from hicorex.datasets import make_latent_tree
 
 # Workers of clusters alone import it.
 collect_ignore = ["forked.py"]
+# Models that several files look at.
+pytest_plugins = ["fitted"]
+# Pictures are drawn without a screen.
+os.environ["MPLBACKEND"] = "Agg"
 
 PROJECT = Path(__file__).parents[1]
 GOLDEN = PROJECT / "tests" / "golden"
+WINE = load_wine(as_frame=True).data
 
 # Names of columns that try to break files, tables and terminals.
 HOSTILE = [
@@ -88,6 +95,23 @@ def run(tmp_path, monkeypatch, capsys):
         signal.signal(number, handler)
 
 
+@pytest.fixture
+def wine(run, tmp_path):
+    """A table in a file, and a model of it."""
+    WINE.to_csv(tmp_path / "wine.csv", index=False)
+    done = run("fit", "wine.csv", "--layers", "3,1", "--states", "3", "--out", "wine-results")
+    assert done.code == 0, done.err
+    return done
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_figures():
+    """Whatever a test draws is closed when it is over."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture(autouse=True)
 def no_leaked_threads():
     """Whatever a test starts has ended when it is over."""
@@ -113,6 +137,11 @@ def mixed_table(rng, n_samples=60, missing=0.0):
     table = np.column_stack(columns).astype(float)
     table[rng.random(table.shape) < missing] = np.nan
     return table, kinds
+
+
+def storable(name):
+    """A name as files hold it, without half a surrogate pair."""
+    return name.replace("\ud800", "\ufffd")
 
 
 def named_table(names, n_samples=200):

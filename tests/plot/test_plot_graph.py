@@ -1,9 +1,5 @@
 """The picture of the hierarchy: what is drawn is what the model found, and its names can be read."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -20,12 +16,6 @@ from hicorex.findings.graph import graph_of
 from hicorex.plot import graph
 from hicorex.plot.canvas import GREY, PALETTE, style_of
 from hicorex.plot.graph import DISC, SMALLEST, _that_fit
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
