@@ -15,7 +15,7 @@ from hicorex.input.sources import Source
 from hicorex.layer.data import row_slices, tile_height
 
 MOST_CATEGORIES = 100_000
-# Ranks are learned from so many values of all columns together, but from no fewer or more rows than these.
+# Ranks are learned from this number of values of all columns together, in no fewer or more rows than these.
 RANK_CELLS, FEWEST_RANKED, MOST_RANKED = 2**24, 2**12, 2**17
 
 

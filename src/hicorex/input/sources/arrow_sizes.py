@@ -58,7 +58,7 @@ class _Flat:
         return at + self.number("<I", at)
 
     def vector(self, table: int, number: int, width: int) -> range:
-        """Where the structures of a field are, each of so many bytes."""
+        """Where the structures of a field are, each of ``width`` bytes."""
         at = self.field(table, number)
         if at is None:
             return range(0)

@@ -139,7 +139,7 @@ def computed(X: Any) -> Any:
 
 
 def _checked(X: Any, lengths: list[int]) -> Any:
-    """A Dask array of chunks of so many rows, each of which is looked at before it is used."""
+    """A Dask array of chunks of these numbers of rows, each of which is looked at before it is used."""
     from dask.array import Array
     from dask.base import tokenize
     from dask.highlevelgraph import HighLevelGraph

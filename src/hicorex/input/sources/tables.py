@@ -67,7 +67,7 @@ class TableSource(Source):
         return self.shape[0] * fixed + (max(self.shape[0] * texts * TEXT, stored) if texts else 0)
 
     def decoded_bytes(self, n_rows: int) -> int:
-        """About the size of the row groups or record batches that are decoded while so many rows are read."""
+        """About the size of the row groups or record batches that are decoded while ``n_rows`` rows are read."""
         largest = max(rows for _, _, rows in self._units)
         return (n_rows + KEPT * largest) * self.n_bytes() // self.shape[0]
 
