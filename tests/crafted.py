@@ -120,9 +120,9 @@ def used(raw, X, folder, report=True):
 
     import hicorex
     from hicorex import HicorexError
+    from hicorex.estimators.model_file import model_of
     from hicorex.findings.description import description
     from hicorex.findings.words import summary
-    from hicorex.model_file import model_of
 
     try:
         model = from_bytes(raw, "model", "file", model_of)

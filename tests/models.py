@@ -6,9 +6,9 @@ from conftest import mixed_table
 
 from hicorex import Corex, HierarchicalCorex
 from hicorex.engine import LocalEngine
+from hicorex.estimators.model_file import model_of
 from hicorex.input.encoder import Encoder
 from hicorex.input.sources import source_of
-from hicorex.model_file import model_of
 from hicorex.storage.archive import from_bytes, to_bytes
 
 

@@ -17,10 +17,8 @@ from hicorex.information import entropy, mutual_information, sample_entropy, tot
 PACKAGE = Path(hicorex.__file__).parent
 # Each folder or module may import from those before it, never from those after.
 ORDER = [
-    "printing",
-    "compatibility",
+    "support",
     "exceptions",
-    "names",
     "information",
     "kernels",
     "marginals",
@@ -29,19 +27,13 @@ ORDER = [
     "bounds",
     "selection",
     "input",
-    "surprise",
     "fitted",
-    "learning",
     "storage",
     "findings",
     "datasets",
     "plot",
     "report",
-    "base",
-    "corex",
-    "hierarchy",
-    "representation",
-    "model_file",
+    "estimators",
     "cli",
     "__main__",
 ]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hicorex import datasets, plot
     from hicorex.bounds.result import Bounds
-    from hicorex.corex import Corex
+    from hicorex.estimators.corex import Corex
+    from hicorex.estimators.hierarchy import HierarchicalCorex
+    from hicorex.estimators.model_file import load
+    from hicorex.estimators.representation import representation_bounds
     from hicorex.exceptions import HicorexError
-    from hicorex.hierarchy import HierarchicalCorex
-    from hicorex.model_file import load
-    from hicorex.representation import representation_bounds
     from hicorex.storage.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
@@ -30,11 +30,11 @@ __all__ = [
 _MODULES = {
     "Bounds": "bounds.result",
     "Checkpoint": "storage.checkpoint",
-    "Corex": "corex",
+    "Corex": "estimators.corex",
     "HicorexError": "exceptions",
-    "HierarchicalCorex": "hierarchy",
-    "load": "model_file",
-    "representation_bounds": "representation",
+    "HierarchicalCorex": "estimators.hierarchy",
+    "load": "estimators.model_file",
+    "representation_bounds": "estimators.representation",
 }
 
 

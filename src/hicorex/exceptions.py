@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from inspect import currentframe
 from types import FrameType
 
-from hicorex.printing import printable_lines
+from hicorex.support.printing import printable_lines
 
 
 class HicorexError(ValueError):
@@ -43,7 +43,7 @@ BETWEEN = frozenset({"hicorex", "sklearn", "joblib"})
 _QUIET = ContextVar("quiet", default=False)
 
 
-def caution(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, from the nearest line of the program that is none of hicorex or scikit-learn."""
     if _QUIET.get():
         return

@@ -27,8 +27,9 @@ from clusters import (  # noqa: F401
 from sklearn.exceptions import ConvergenceWarning
 
 import hicorex
-from hicorex import Corex, HierarchicalCorex, learning
+from hicorex import Corex, HierarchicalCorex
 from hicorex.engine import ClusterEngine, cluster
+from hicorex.estimators import learning
 from hicorex.exceptions import HicorexError
 from hicorex.layer.progress import Progress, heard_by
 from hicorex.selection import significance

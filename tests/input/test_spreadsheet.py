@@ -21,7 +21,7 @@ from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files import Reading, Table, read_table
 from hicorex.input.files.formats import read_raw
 from hicorex.input.spreadsheet import guarded, guarded_table, is_result, original, original_table
-from hicorex.printing import PrintableStream
+from hicorex.support.printing import PrintableStream
 
 FORMULAS = [
     "=1+2",

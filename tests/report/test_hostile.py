@@ -21,14 +21,14 @@ from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
 from hicorex.findings.reasons import why_this_size
 from hicorex.findings.words import summary
-from hicorex.fitted import StopReason
+from hicorex.fitted.fitted import StopReason
 from hicorex.input.column_kinds import ColumnDecision, ColumnReason
 from hicorex.input.notes import Renamed
-from hicorex.printing import PrintableStream, json_text, printable, printable_streams
 from hicorex.report import named_samples, write_report
 from hicorex.report.markup import Markup, element, joined, script_data, text
 from hicorex.selection.sizing import Sizing, Tried
 from hicorex.storage.archive import to_bytes
+from hicorex.support.printing import PrintableStream, json_text, printable, printable_streams
 
 PACKAGE = Path(hicorex.__file__).parent
 AWAY = '<meta http-equiv=refresh content="0;url=http://127.0.0.1:9/x">'

@@ -18,7 +18,7 @@ from safetensors import safe_open
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_independent_clusters
-from hicorex.fitted import StopReason
+from hicorex.fitted.fitted import StopReason
 from hicorex.storage.archive import FORMAT, from_bytes, to_bytes
 
 
@@ -137,7 +137,7 @@ def test_loading_imports_no_pickle_and_makes_no_other_class(tmp_path):
         with pytest.raises(HicorexError, match=r"damaged|no fitted model"):
             hicorex.load(tmp_path / "f")
     load = f"hicorex.load({str(tmp_path / 'good')!r})"
-    code = f"import sys, hicorex.hierarchy; sys.modules['pickle'] = None; {load}"
+    code = f"import sys, hicorex.estimators.hierarchy; sys.modules['pickle'] = None; {load}"
     model.save(tmp_path / "good")
     subprocess.run([sys.executable, "-c", code], check=True)
 

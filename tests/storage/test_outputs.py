@@ -15,7 +15,7 @@ import pytest
 import hicorex
 from hicorex import HicorexError
 from hicorex.cli.folder import write_folder
-from hicorex.hierarchy import HierarchicalCorex
+from hicorex.estimators.hierarchy import HierarchicalCorex
 from hicorex.input.files import Reading, read_table
 from hicorex.storage.files import claimed_folder
 from hicorex.storage.outputs import BEGINNINGS, RESULTS, check_folder, is_written

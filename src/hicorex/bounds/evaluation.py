@@ -53,7 +53,7 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class LayerEvaluator:
-    """Evaluates the labels of a layer on samples.
+    """Evaluates the labels of a layer on samples: what they explain of TC(X), sum_i I(X_i:Y) - I(X:Y) (eq:tcxy).
 
     blocks, state, coefficients : of the layer
     ratios : by block, the marginals given the labels, relative to those of all labels

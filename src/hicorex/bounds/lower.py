@@ -7,6 +7,7 @@ import numpy as np
 
 from hicorex.bounds.evidence import Evidence, pooled_mean
 from hicorex.bounds.result import FactorBounds, LayerBounds
+from hicorex.support.names import factor_name, layer_name
 
 
 class LowerBound(NamedTuple):
@@ -29,7 +30,11 @@ def hierarchical_lower_bound(parts: Sequence[Evidence], layers: Sequence[LayerBo
 
 
 def layer_bounds(parts: Sequence[Evidence]) -> tuple[LayerBounds, ...]:
-    """What each layer explains, from the bottom up."""
+    """What each layer explains, from the bottom up.
+
+    TC(X) >= TC(X;Y) = TC(Y) + TC_L(X;Y) (eq:basic, Thm basic), and TC(Y) >= 0, so that TC_L(X;Y) alone is a bound too
+    (Cor tclb).
+    """
     return tuple(_layer_bounds(parts, k) for k in range(len(parts[0].soft)))
 
 
@@ -48,7 +53,7 @@ def _layer_bounds(parts: Sequence[Evidence], k: int) -> LayerBounds:
         cost = row_share @ [of_part.information.sum() for of_part in means]
         conditional_entropy = float(row_share @ np.array(inputs, float) - cost - contribution)
     return LayerBounds(
-        name=f"layer{k + 1}",
+        name=layer_name(k + 1),
         n_factors=len(means[0].log_z),
         objective=float(row_share @ [of_part.log_z.sum() for of_part in means]),
         contribution=contribution,
@@ -61,7 +66,7 @@ def _layer_bounds(parts: Sequence[Evidence], k: int) -> LayerBounds:
 def factor_bounds(part: Evidence) -> tuple[FactorBounds, ...]:
     """What each factor of each layer explains, in the order of the layers."""
     return tuple(
-        FactorBounds(f"layer{k}_factor{j}", *map(float, numbers))
+        FactorBounds(factor_name(k, j), *map(float, numbers))
         for k, means in enumerate(part.layers, start=1)
         for j, numbers in enumerate(zip(means.log_z, means.unique, means.unique_stderr, means.information, strict=True))
     )

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from hicorex.compatibility import check_pandas_support
-from hicorex.printing import printable
+from hicorex.support.compatibility import check_pandas_support
+from hicorex.support.printing import printable
 
 
 class FactorBounds(NamedTuple):

@@ -22,7 +22,7 @@ from hicorex.cli.options import (
     TransformOptions,
 )
 from hicorex.cli.signature import as_command
-from hicorex.printing import printable_streams
+from hicorex.support.printing import printable_streams
 
 app = typer.Typer(
     help="Find the hidden factors that explain why the columns of a table depend on each other.",

@@ -10,16 +10,16 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import adjusted_rand_score
 
 from hicorex.cli.folder import write_folder
-from hicorex.corex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
+from hicorex.estimators.corex import Corex
+from hicorex.estimators.hierarchy import HierarchicalCorex
 from hicorex.findings.groups import Grouping, groupings_of
 from hicorex.findings.tables import write_csv
 from hicorex.findings.words import summary
-from hicorex.hierarchy import HierarchicalCorex
 from hicorex.input.files import Reading, Table, read_table
-from hicorex.printing import printable
 from hicorex.storage.files import probe_folder, whole_file
 from hicorex.storage.outputs import allow_file, check_file, check_folder
+from hicorex.support.printing import printable
 
 
 def independent_clusters(out: Path, overwrite: bool) -> None:

@@ -19,7 +19,7 @@ from hicorex.input.column_kinds import ColumnDecision
 from hicorex.input.notes import Note
 from hicorex.input.words import alike, common_reason, note_in_words
 from hicorex.layer.progress import Progress
-from hicorex.printing import printable, printable_lines, printable_streams, terminal
+from hicorex.support.printing import printable, printable_lines, printable_streams, terminal
 
 # Columns of which the same is said are shown together, with at most this many of their names.
 FEW = 4

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from hicorex.exceptions import HicorexError
-from hicorex.printing import printable
+from hicorex.support.printing import printable
 
 # The exit code after Ctrl-C, by itself and in general after a signal.
 INTERRUPTED, SIGNALLED = 130, 128

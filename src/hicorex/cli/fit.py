@@ -13,11 +13,11 @@ from hicorex.cli.ending import Settings, Stopped
 from hicorex.cli.options import FitOptions
 from hicorex.cli.parsing import stem, whole_numbers
 from hicorex.exceptions import HicorexError, NotWrittenError
-from hicorex.printing import json_text, printable
+from hicorex.support.printing import json_text, printable
 
 if TYPE_CHECKING:
     from hicorex.cli.large import Opened
-    from hicorex.hierarchy import HierarchicalCorex
+    from hicorex.estimators.hierarchy import HierarchicalCorex
     from hicorex.input.files import Table
 
 
@@ -180,7 +180,7 @@ def _tell(options: FitOptions, model: "HierarchicalCorex", out: Path) -> None:
 
 def _estimator(options: FitOptions) -> "HierarchicalCorex":
     """The model that the options ask for, not yet fitted."""
-    from hicorex.hierarchy import HierarchicalCorex
+    from hicorex.estimators.hierarchy import HierarchicalCorex
 
     sizes: Any = "auto"
     if options.layers != "auto":

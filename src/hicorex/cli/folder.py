@@ -21,16 +21,16 @@ from hicorex.findings.tables import (
 )
 from hicorex.input.readers import rows_of
 from hicorex.input.sources.choice import MODEL
-from hicorex.names import factor_names
-from hicorex.printing import json_text
 from hicorex.report import TITLE, Samples, named_samples, write_report
 from hicorex.storage.files import new_file, whole_folder
 from hicorex.storage.outputs import RESULTS, allow_folder
+from hicorex.support.names import factor_names
+from hicorex.support.printing import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
     from hicorex.findings.groups import Grouping
     from hicorex.input.column_kinds import ColumnDecision
     from hicorex.input.files import Table

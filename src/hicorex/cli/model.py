@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hicorex.cli.options import DescribeOptions, ReportOptions, ScoreOptions, TransformOptions
 from hicorex.cli.parsing import output_name, stem
 from hicorex.exceptions import HicorexError
-from hicorex.names import factor_names, names_of
-from hicorex.printing import PrintableBytes, json_text, printable
+from hicorex.support.names import factor_names, names_of
+from hicorex.support.printing import PrintableBytes, json_text, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
     from hicorex.input.files import Table
 
 
@@ -167,7 +167,7 @@ def _opened(
 
 
 def _load(model: str) -> "LayeredEstimator":
-    from hicorex.model_file import load
+    from hicorex.estimators.model_file import load
 
     return load(model)
 

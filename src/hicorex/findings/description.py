@@ -9,12 +9,12 @@ import numpy as np
 
 from hicorex.findings.graph import ranked_links
 from hicorex.findings.reasons import why_no_further_layer, why_no_upper
-from hicorex.fitted import StopReason
-from hicorex.names import names_of
+from hicorex.fitted.fitted import StopReason
+from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
     from hicorex.bounds.result import Bounds
+    from hicorex.estimators.base import LayeredEstimator
 
 # The number of variables that introduce a factor.
 TOP = 10

@@ -7,11 +7,11 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from hicorex.names import names_of
+from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
-    from hicorex.fitted import FittedLayer
+    from hicorex.estimators.base import LayeredEstimator
+    from hicorex.fitted.fitted import FittedLayer
 
 # What XML 1.0 has no way to write: control characters, halves of surrogate pairs, and two non-characters.
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

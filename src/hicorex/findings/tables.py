@@ -10,12 +10,12 @@ from hicorex.findings.description import FactorDescription, factors_of
 from hicorex.findings.graph import ranked_links, weights_of
 from hicorex.input.spreadsheet import guarded_table
 from hicorex.input.words import reason_in_words
-from hicorex.names import factor_names, names_of
+from hicorex.support.names import factor_names, names_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
     from hicorex.input.column_kinds import ColumnDecision
 
 # Half of a character, which no file can hold.

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import accumulate
 
-from hicorex.printing import printable
+from hicorex.support.printing import printable
 
 # The most columns of a line, and of a name in it.
 WIDTH, NAME_WIDTH = 100, 32

@@ -8,7 +8,7 @@ from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.text import fill
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # The number of variables that introduce a factor, and of factors of a layer that the summary lists.
 FEW, MOST_FACTORS = 5, 10

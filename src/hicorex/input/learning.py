@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import ndtri
 
-from hicorex.exceptions import caution
+from hicorex.exceptions import warn_caller
 from hicorex.input.readers import column_name
 from hicorex.input.survey import Scale, Survey, scale_of
 
@@ -104,7 +104,7 @@ def warn_of_many_categories(survey: Survey, names: list[str] | None) -> None:
         if categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * survey.n_rows)
     ]
     if many:
-        caution(
+        warn_caller(
             f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
             f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
             '"gaussian" or "rank"; identifiers are better left out.'

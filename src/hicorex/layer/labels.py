@@ -34,7 +34,7 @@ def add_scores(
 
 
 def labels_of(scores: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Labels p(y_j | x) (k, J, T) from scores ((k - 1) J, T), and their log normaliser (J, T) (eq:label_m).
+    """Labels p(y_j | x) (k, J, T) from scores ((k - 1) J, T), and their log normaliser (J, T) (eq:label, eq:label_m).
 
     p(y_j | x_i) / p(y_j) of the paper is p(x_i | y_j) / p_j(x_i). The mixture p_j(x_i) is the same in every state, so
     that labels do without it: log Z_j is the log normaliser less sum_i alpha_ij log p_j(x_i) / p(x_i | y_j=0).

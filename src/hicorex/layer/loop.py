@@ -43,7 +43,7 @@ def fit_layer(
     notes: Notes = NO_NOTES,
     name: str = "fit",
 ) -> Fit:
-    """Run all starts together and keep the best iterate of the best.
+    """Run all starts together and keep the best iterate of the best, by the objective of eq:fullopt.
 
     Each iteration passes over all samples or over a batch, and makes one step of labels, marginals and structure. A
     run that ``notes`` hold under this name goes on where it was.

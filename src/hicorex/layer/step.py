@@ -17,7 +17,8 @@ def update(
     """The next state from the sums of a pass over these blocks, and what the objective counted twice, (J,).
 
     The marginals are those of the labels (eq:marg), so that the labels of the next pass are those of eq:update. At
-    fixed alpha the objective never falls (theorem convergence). Then alpha follows by the rule.
+    fixed alpha sum_i alpha_ij I(Y_j:X_i) - I(Y_j:X) of each factor (eq:AI; eq:m1 where alpha is 1) never falls
+    (Thm convergence). Then alpha follows by the rule.
     """
     n_states = len(state.prior)
     prior = (sums.label_sum + PRIOR_SAMPLES / n_states) / (blocks[0].total + PRIOR_SAMPLES)

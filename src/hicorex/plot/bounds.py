@@ -14,7 +14,7 @@ from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, check_model, labe
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 
 def bounds(model_or_bounds: "LayeredEstimator | Bounds", *, ax: "Axes | None" = None) -> "Axes":

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from hicorex.exceptions import HicorexError
 from hicorex.findings.graph import weights_of
 from hicorex.findings.text import shortened
-from hicorex.printing import printable
+from hicorex.support.printing import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
 
-    from hicorex.base import LayeredEstimator
-    from hicorex.fitted import FittedLayer
+    from hicorex.estimators.base import LayeredEstimator
+    from hicorex.fitted.fitted import FittedLayer
 
 # Paul Tol's muted scheme, which people of any colour vision tell apart, in an order that sets neighbours off.
 PALETTE = ("#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#882255", "#44aa99", "#999933", "#aa4499")

@@ -9,7 +9,7 @@ from hicorex.plot.canvas import GREY, PALETTE, axes_or_new, count_ticks, layer_o
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 
 def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" = None) -> "Axes":

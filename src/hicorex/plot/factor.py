@@ -12,7 +12,6 @@ from hicorex.findings.words import short
 from hicorex.input.encoder import Encoder
 from hicorex.input.readers import Reader
 from hicorex.input.sources import source_of
-from hicorex.names import names_of
 from hicorex.plot.canvas import (
     LEAST_SIZE,
     SMALL_SIZE,
@@ -24,11 +23,12 @@ from hicorex.plot.canvas import (
     style_of,
     thinned,
 )
+from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # The most samples that a density is drawn from, and the number of points that it is drawn at.
 MOST_SAMPLES, GRID = 2000, 200

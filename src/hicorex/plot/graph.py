@@ -12,13 +12,13 @@ from hicorex.exceptions import HicorexError
 from hicorex.findings.graph import Graph, graph_of
 from hicorex.findings.groups import Grouping, groupings_of
 from hicorex.findings.layout import Layout, arrange
-from hicorex.names import number_of
 from hicorex.plot.canvas import MARKERS, axes_or_new, check_model, figure_of, label_of, points_of, style_of
+from hicorex.support.names import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 
 # Of the factors; what is written on them is white.

@@ -25,7 +25,7 @@ from hicorex.plot.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # More samples than this are drawn as a band, and the number of its parts.
 MOST_SAMPLES, BINS = 5000, 1000

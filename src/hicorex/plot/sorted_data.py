@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from hicorex.compatibility import num_samples
 from hicorex.exceptions import HicorexError
 from hicorex.input.readers import reader_of, rows_of
 from hicorex.input.sources import source_of
 from hicorex.plot.canvas import CONTRASTS, GREY, axes_or_new, check_model, column_order, count_ticks, figure_of, thinned
+from hicorex.support.compatibility import num_samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # An image has no more rows, nor columns, than this.
 MOST_CELLS = 1000

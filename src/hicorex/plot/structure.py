@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hicorex.findings.words import count
-from hicorex.names import names_of
 from hicorex.plot.canvas import (
     AMOUNTS,
     LEAST_SIZE,
@@ -19,11 +18,12 @@ from hicorex.plot.canvas import (
     points_of,
     thinned,
 )
+from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # A picture shows no more columns than this, and names no more of them, nor more rows.
 MOST_COLUMNS, MOST_NAMES, MOST_ROWS = 2000, 60, 40

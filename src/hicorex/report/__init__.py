@@ -11,7 +11,7 @@ from hicorex.report.small import small_report
 from hicorex.storage.files import whole_file
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 __all__ = ["TITLE", "Samples", "named_samples", "small_report", "write_report"]
 

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from hicorex.compatibility import safe_indexing
 from hicorex.findings.graph import weights_of
 from hicorex.findings.words import short
 from hicorex.input.readers import reader_of, rows_of
-from hicorex.names import names_of
 from hicorex.plot.canvas import thinned
 from hicorex.plot.factor import value_names
 from hicorex.report.map import Map
 from hicorex.report.markup import shown
 from hicorex.report.samples import USUAL, Samples, largest
+from hicorex.support.compatibility import safe_indexing
+from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
-    from hicorex.fitted import FittedLayer
+    from hicorex.estimators.base import LayeredEstimator
+    from hicorex.fitted.fitted import FittedLayer
 
 # The most variables of a factor that are described state by state, and the most samples that they are described from.
 PROFILED, PROFILE_ROWS = 30, 50_000

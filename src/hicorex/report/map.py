@@ -11,7 +11,7 @@ from hicorex.findings.layout import arrange
 from hicorex.report.markup import shown
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # The strongest links that a page shows, so that it stays small and quick.
 MOST_LINKS = 100_000

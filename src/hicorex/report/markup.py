@@ -7,7 +7,7 @@ from string import Template
 from typing import Any
 
 from hicorex.findings.text import shortened
-from hicorex.printing import json_text, printable
+from hicorex.support.printing import json_text, printable
 
 # Elements that hold nothing.
 VOID = ("img", "input")

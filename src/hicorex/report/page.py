@@ -18,7 +18,7 @@ from hicorex.report.markup import Markup, element, filled, joined, one_script, r
 from hicorex.report.samples import Samples
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 SECTIONS = {
     "summary": "Summary",

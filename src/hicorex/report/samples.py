@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hicorex.names import factor_names
 from hicorex.plot.canvas import label_of
 from hicorex.plot.pointwise import Index, index_of
 from hicorex.report.markup import shown
+from hicorex.support.names import factor_names
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # The most surprising samples that are named, and the most factors that say so of each.
 SURPRISING, REASONS = 20, 3

@@ -18,7 +18,6 @@ from hicorex.plot import convergence as draw_convergence
 from hicorex.plot.bounds import layer_parts
 from hicorex.plot.pointwise import draw_pointwise
 from hicorex.plot.sorted_data import sorted_image
-from hicorex.printing import printable
 from hicorex.report.figures import inline_png, inline_svg
 from hicorex.report.map import Map
 from hicorex.report.markup import Markup, element, joined, shown
@@ -34,11 +33,12 @@ from hicorex.report.parts import (
     terms,
 )
 from hicorex.report.samples import SURPRISING, USUAL, Samples, Surprising, surprising_samples
+from hicorex.support.printing import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # Factors that the table lists, variables that lead each of them, and factors that the summary names.
 MOST_ROWS, LEADING, NAMED = 1000, 6, 5

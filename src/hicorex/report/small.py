@@ -11,7 +11,7 @@ from hicorex.report.figures import css_colours, inline_svg
 from hicorex.report.markup import Markup, element, shown
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 # Factors in the table, links in the picture, and variables whose names are written.
 MOST_FACTORS, MOST_LINKS, MOST_NAMED = 8, 300, 60

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hicorex.compatibility import check_pandas_support
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
 from hicorex.layer.loop import fit_layer
@@ -12,7 +11,8 @@ from hicorex.layer.one_pass import run_pass
 from hicorex.layer.options import FitOptions
 from hicorex.layer.state import used_only
 from hicorex.layer.structure import Rule
-from hicorex.names import layer_factor_names, layer_name
+from hicorex.support.compatibility import check_pandas_support
+from hicorex.support.names import layer_factor_names, layer_name
 
 # A test ends early once chance has done as well this many times (Besag and Clifford).
 ENOUGH = 10

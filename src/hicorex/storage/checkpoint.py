@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import hicorex
-from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError, caution
-from hicorex.fitted import FittedLayer
+from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError, warn_caller
+from hicorex.fitted.fitted import FittedLayer
 from hicorex.input.encoder import Encoder
 from hicorex.layer.notes import Notes
 from hicorex.layer.options import FitOptions
@@ -104,7 +104,7 @@ class _Saved(Notes):
         try:
             write_archive(self.path, "checkpoint", self._notes)
         except HicorexError as error:
-            caution(f"{error} The fit goes on without a new checkpoint.")
+            warn_caller(f"{error} The fit goes on without a new checkpoint.")
         self._saved_at = time.monotonic()
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hicorex.exceptions import caution
+from hicorex.exceptions import warn_caller
 
 try:
     import fcntl
@@ -77,10 +77,10 @@ def _is_in_use(draft: Path) -> bool:
         try:
             locked = _locked(handle, wait=False)
             if locked is None:
-                caution(f"{draft} is of another run; if none is writing there, delete it.")
+                warn_caller(f"{draft} is of another run; if none is writing there, delete it.")
             elif locked:
                 shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
-                caution(f"Removed {draft}, which a run that was killed has left.")
+                warn_caller(f"Removed {draft}, which a run that was killed has left.")
             return locked is False
         finally:
             os.close(handle)

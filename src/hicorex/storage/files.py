@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from hicorex.exceptions import HicorexError, NotWrittenError, caution
+from hicorex.exceptions import HicorexError, NotWrittenError, warn_caller
 from hicorex.storage.drafts import alone_in, clear_drafts, drafted
 
 # What can be done about an error.
@@ -139,7 +139,7 @@ def finish(path: Any, is_ours: Callable[[Path], bool]) -> None:
         if (path / READY).is_dir():  # otherwise the run was not killed, and has ended
             _check_ready(path, is_ours)
             _finish(path)
-            caution(f"A run was killed while it put its results into {path}; they are complete now.")
+            warn_caller(f"A run was killed while it put its results into {path}; they are complete now.")
 
 
 def held_in(folder: Path) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
-from hicorex.fitted import FittedLayer, FittedModel, StopReason
+from hicorex.fitted.fitted import FittedLayer, FittedModel, StopReason
 from hicorex.input.column_kinds import KINDS
 from hicorex.input.encoder import Encoder
 from hicorex.input.survey import MOST_CATEGORIES
@@ -15,10 +15,10 @@ from hicorex.layer.structure import most_links
 from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Block, Questions
 from hicorex.marginals.joint import Joint
-from hicorex.names import layer_factor_names, layer_name
 from hicorex.selection.sizing import SizeReason, Sizing, Tried
 from hicorex.storage.layer_checks import check_parameters, check_state, check_sums
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
+from hicorex.support.names import layer_factor_names, layer_name
 
 
 @checking()

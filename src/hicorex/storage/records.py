@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from hicorex.exceptions import UnsoundError
-from hicorex.fitted import FittedLayer, FittedModel, StopReason
+from hicorex.fitted.fitted import FittedLayer, FittedModel, StopReason
+from hicorex.fitted.surprise import Usual
 from hicorex.input.encoder import Encoder
 from hicorex.storage.soundness import agree, is_a, known, list_of
-from hicorex.surprise import Usual
 
 
 class CorexRecord(SimpleNamespace):

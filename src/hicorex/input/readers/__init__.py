@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from hicorex.compatibility import safe_indexing
 from hicorex.input.readers.arrays import ArrayReader
 from hicorex.input.readers.base import Reader, check_shape, column_name, slices
 from hicorex.input.readers.frames import FrameReader, as_frame
 from hicorex.input.readers.sparse import SparseReader
+from hicorex.support.compatibility import safe_indexing
 
 __all__ = ["Reader", "SparseReader", "check_shape", "column_name", "reader_of", "rows_of", "slices"]
 

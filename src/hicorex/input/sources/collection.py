@@ -12,9 +12,9 @@ from uuid import uuid4
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from hicorex.compatibility import dask_example, dask_meta
 from hicorex.exceptions import HicorexError, quietly
 from hicorex.input.sources.declared import check_chunk, check_partition
+from hicorex.support.compatibility import dask_example, dask_meta
 
 if TYPE_CHECKING:
     from hicorex.engine.cluster import ClusterEngine

@@ -12,8 +12,9 @@ from hicorex.bounds.entropy import marginal_surprisals
 from hicorex.bounds.evaluation import LayerEvaluator, links_of
 from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.engine import Engine
-from hicorex.exceptions import caution
-from hicorex.fitted import FittedLayer
+from hicorex.exceptions import warn_caller
+from hicorex.fitted.fitted import FittedLayer
+from hicorex.fitted.surprise import Usual
 from hicorex.input.encoder import Encoder, label_data
 from hicorex.input.sources import Source
 from hicorex.layer.data import Data
@@ -28,7 +29,6 @@ from hicorex.layer.structure import RULES
 from hicorex.marginals.base import Questions
 from hicorex.selection.significance import LEVEL, held_out_probabilities, link_probabilities
 from hicorex.selection.sizing import Search, Sizing, choose_size
-from hicorex.surprise import Usual
 
 # What is less of a factor's total correlation than this share is rounding.
 ROUNDING = 1e-6
@@ -199,7 +199,7 @@ def _fit(
     fit = fit_layer(data, RULES[options.structure], engine, options.of_size(n_factors), seed, progress, notes)
     progress.layer_done()
     if not fit.converged:
-        caution(
+        warn_caller(
             f"The objective still grew after max_iter={options.max_iter} iterations; raise max_iter or tol.",
             ConvergenceWarning,
         )

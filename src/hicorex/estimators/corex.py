@@ -6,20 +6,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from hicorex.base import LayeredEstimator, Training, names_of_columns
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
-from hicorex.compatibility import Interval, StrOptions, fit_context
-from hicorex.fitted import FittedModel, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.estimators.base import LayeredEstimator, Training, names_of_columns
+from hicorex.estimators.learning import LayerOptions, learn_layer, learn_more
+from hicorex.fitted.fitted import FittedModel, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import source_of
 from hicorex.input.weights import weighted
 from hicorex.layer.notes import Notes
 from hicorex.layer.structure import RULES
-from hicorex.learning import LayerOptions, learn_layer, learn_more
 from hicorex.storage.checkpoint import noting
 from hicorex.storage.layer_checks import MOST_STATES
 from hicorex.storage.records import CorexRecord, corex_record
-from hicorex.surprise import Usual
+from hicorex.support.compatibility import Interval, StrOptions, fit_context
 
 # What parameters may be, those of one layer and of several.
 PARAMETERS: dict[str, list[Any]] = {

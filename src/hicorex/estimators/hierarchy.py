@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from hicorex.base import LayeredEstimator, Training, names_of_columns
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
-from hicorex.compatibility import Interval, StrOptions, fit_context
-from hicorex.corex import PARAMETERS, Corex, options_of
 from hicorex.engine import Engine
+from hicorex.estimators.base import LayeredEstimator, Training, names_of_columns
+from hicorex.estimators.corex import PARAMETERS, Corex, options_of
+from hicorex.estimators.learning import Learned, learn_layer, learn_more
 from hicorex.exceptions import HicorexError
-from hicorex.fitted import (
+from hicorex.fitted.fitted import (
     FileReading,
     FittedLayer,
     FittedModel,
@@ -28,17 +28,17 @@ from hicorex.fitted import (
     states_and_log_z_of,
     states_of,
 )
+from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import Source, source_of
 from hicorex.input.weights import weighted
 from hicorex.layer.notes import Notes
-from hicorex.learning import Learned, learn_layer, learn_more
-from hicorex.names import layer_name
 from hicorex.selection.sizing import Sizing
 from hicorex.storage.checkpoint import noting
 from hicorex.storage.layer_checks import MOST_STATES
 from hicorex.storage.records import HierarchyRecord, hierarchy_record
 from hicorex.storage.soundness import checking
-from hicorex.surprise import Usual
+from hicorex.support.compatibility import Interval, StrOptions, fit_context
+from hicorex.support.names import layer_name
 
 # Parameters that mean the same in every layer.
 SHARED = ("structure", "n_init", "max_iter", "tol", "batch_size", "n_jobs", "verbose")
@@ -48,7 +48,8 @@ class HierarchicalCorex(LayeredEstimator):
     """Layers of discrete latent factors that explain the dependence among variables.
 
     The first layer explains the variables, each further one the most likely states of the factors below.
-    What the layers explain adds up to a lower bound on the total correlation TC(X).
+    Each is fitted to explain as much as it can of the layer below (eq:basicopt), from the bottom up. What the layers
+    explain adds up to a lower bound on the total correlation TC(X).
 
     Parameters
     ----------

@@ -13,7 +13,8 @@ from hicorex.bounds.evaluation import LayerEvaluator
 from hicorex.bounds.evidence import Evidence, StackedLayer, gather
 from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine, LocalEngine
-from hicorex.exceptions import caution
+from hicorex.exceptions import warn_caller
+from hicorex.fitted.surprise import Usual
 from hicorex.input.encoder import Encoder
 from hicorex.input.sources import Source, source_of
 from hicorex.input.sources.dask_tables import ClusterSource
@@ -24,9 +25,8 @@ from hicorex.layer.state import State
 from hicorex.layer.stream import Stream
 from hicorex.marginals.base import most_likely
 from hicorex.marginals.joint import Joint
-from hicorex.names import column_name
 from hicorex.selection.sizing import Sizing
-from hicorex.surprise import Usual
+from hicorex.support.names import column_name
 
 # New samples are read and labelled this many cells at a time.
 BATCH_CELLS = 2**23
@@ -129,7 +129,7 @@ class FittedLayer:
     def warn_of(self, unseen: list[str]) -> None:
         """Warn of categories that the fit has not seen, in these columns."""
         if unseen and not self.reads_labels:
-            caution(
+            warn_caller(
                 "Categories that the fit has not seen count as missing, in column "
                 f"{', '.join(unseen[:MOST_NAMED])}{' and others' if len(unseen) > MOST_NAMED else ''}."
             )

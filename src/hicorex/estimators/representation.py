@@ -11,7 +11,7 @@ from hicorex.bounds.evaluation import LayerEvaluator, links_of
 from hicorex.bounds.evidence import Evidence, StackedLayer, gather
 from hicorex.bounds.result import Bounds, NoUpper, NoUpperReason
 from hicorex.engine import Engine, LocalEngine
-from hicorex.exceptions import HicorexError, caution
+from hicorex.exceptions import HicorexError, warn_caller
 from hicorex.information import frequencies
 from hicorex.input.encoder import Encoder
 from hicorex.input.sources import Source, source_of
@@ -150,7 +150,7 @@ def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:
             "posteriors has values outside 0 to 1 or missing ones; give probabilities p(y_j = s | x), 0 or 1 if hard."
         )
     if given.ndim == 2 and given.shape[1] > 1 and np.allclose(given.sum(axis=1), 1):
-        caution(
+        warn_caller(
             "Every row of posteriors sums to one, as if its columns were the states of one unit; each is read as a "
             "unit of two states. For one unit of several states pass posteriors[:, None, :]."
         )

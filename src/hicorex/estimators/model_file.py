@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from hicorex.base import LayeredEstimator
-from hicorex.corex import Corex
+from hicorex.estimators.base import LayeredEstimator
+from hicorex.estimators.corex import Corex
+from hicorex.estimators.hierarchy import HierarchicalCorex, layers_of
 from hicorex.exceptions import UnsoundError
-from hicorex.hierarchy import HierarchicalCorex, layers_of
 from hicorex.input.sources.choice import MODEL
 from hicorex.storage.archive import read_archive
 from hicorex.storage.model_checks import check_output

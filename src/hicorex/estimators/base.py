@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.result import Bounds
-from hicorex.compatibility import validate_parameters
 from hicorex.engine import LocalEngine
+from hicorex.estimators.learning import seed_of
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
-from hicorex.fitted import FileReading, FittedModel
+from hicorex.fitted.fitted import FileReading, FittedModel
+from hicorex.fitted.surprise import Surprise
 from hicorex.input.readers import rows_of
 from hicorex.input.sources import Source, disk_source, source_of
 from hicorex.input.sources.collection import is_collection
@@ -24,15 +25,14 @@ from hicorex.layer.options import FitOptions
 from hicorex.layer.progress import Progress, listener_of
 from hicorex.layer.state import used_only
 from hicorex.layer.structure import RULES
-from hicorex.learning import seed_of
-from hicorex.names import factor_names
 from hicorex.selection.folds import splits
 from hicorex.selection.permutation import Significance, Tested, compare_with_chance
 from hicorex.storage.archive import write_archive
 from hicorex.storage.model_checks import check_model, check_output
 from hicorex.storage.records import ModelRecord
 from hicorex.storage.soundness import checking
-from hicorex.surprise import Surprise
+from hicorex.support.compatibility import validate_parameters
+from hicorex.support.names import factor_names
 
 
 class Training(NamedTuple):
@@ -198,7 +198,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
             self.check()
         except UnsoundError as error:  # better told while the model is still there
             raise HicorexError(f"The model could not be read again: {error}. Mend that, or fit again.") from error
-        if type(self).__module__.partition(".")[0] != __package__:
+        if type(self).__module__.partition(".")[0] != __name__.partition(".")[0]:
             raise HicorexError(f"The model is of type {type(self).__name__}, which a file cannot hold.")
         write_archive(path, "model", self.record())
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hicorex.base import LayeredEstimator
+    from hicorex.estimators.base import LayeredEstimator
 
 
 def layer_name(layer: int) -> str:

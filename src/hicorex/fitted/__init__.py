@@ -1,0 +1,1 @@
+"""What layers have learned, frozen."""
