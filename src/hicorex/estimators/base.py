@@ -128,8 +128,13 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
             return self._cross_fit(*self._samples(X), cv)
         if X is None:
             return self.bounds_
-        evidence = self.fitted_.evidence(self._new(X), self.n_jobs, self.bounds_.depth, dtype=None)
-        return self.bounds_ if self.fitted_.saw(evidence) else bounds_of([evidence])
+        table, depth = self._new(X), self.bounds_.depth
+        if table.shape[0] == self.bounds_.n_samples:
+            with quietly():  # there is nothing to say if these are the samples of the fit
+                evidence = self.fitted_.evidence(table, self.n_jobs, depth, dtype=None)
+            if self.fitted_.saw(evidence):
+                return self.bounds_
+        return bounds_of([self.fitted_.evidence(table, self.n_jobs, depth)])
 
     def significance(self, X: Any = None, n_permutations: int = 100) -> Significance:
         """How likely chance would explain as much as each layer and each factor do.
