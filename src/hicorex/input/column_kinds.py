@@ -71,7 +71,7 @@ class ColumnReason(Enum):
 
 
 class NumberForm(Enum):
-    """How texts are written that look like numbers and are none."""
+    """The form of texts that look like numbers and cannot be read as such."""
 
     PERCENT = auto()
     CURRENCY = auto()
@@ -125,7 +125,12 @@ class ColumnDecision(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The kind of a column by its values, the reason, the number of different values, and whether these name rows."""
+    """What the values of a column say of it.
+
+    kind, reason : what the column is used as, and why
+    n_different : the number of different values, None if it was not counted
+    names_rows : whether every row has another value, so that these can name the rows
+    """
 
     kind: ColumnKind
     reason: ColumnReason
@@ -174,7 +179,11 @@ def verdict_on_numbers(facts: NumberFacts) -> Verdict:
 
 
 def verdict_on_texts(n_rows: int, n_present: int, n_different: int, are_dates: bool) -> Verdict:
-    """What a column of texts is, by the numbers of its rows, of those with a text, and of different texts."""
+    """What a column of texts is.
+
+    n_rows, n_present, n_different : the number of rows, of rows with a text, and of different texts
+    are_dates : whether the texts are dates
+    """
     unique = n_present == n_different == n_rows
     if are_dates:
         return Verdict(ColumnKind.IGNORED, ColumnReason.DATES, names_rows=unique)

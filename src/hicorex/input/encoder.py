@@ -13,8 +13,7 @@ from scipy.special import ndtr
 from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY, add_up
-from hicorex.input.kinds import resolve_kinds
-from hicorex.input.learning import (
+from hicorex.input.encoder_learning import (
     Scales,
     blocks_of_columns,
     chunks,
@@ -23,6 +22,7 @@ from hicorex.input.learning import (
     to_scores,
     warn_of_many_categories,
 )
+from hicorex.input.marginal_kinds import resolve_kinds
 from hicorex.input.readers import Reader, SparseReader, reader_of, slices
 from hicorex.input.readers.codes import find_codes
 from hicorex.input.sources import MemorySource, Source
@@ -63,8 +63,8 @@ class Encoder:
     informative : (n_columns,), False for columns that are constant or wholly missing
     ranks : by column of rank marginals, the values of the fit, rising, and their normal scores
     categories : by column of categorical marginals, its categories, rising
-    parts : the columns of each block; columns of two categories, none missing, go into blocks of
-        their own, since a matrix product serves them
+    parts : the columns of each block; columns of two categories without gaps have separate blocks, since a
+        matrix product serves them
     gaps : (n_columns,), whether a column of the fit lacks values; None if that is no longer known
     """
 
@@ -93,7 +93,7 @@ class Encoder:
 
     @classmethod
     def of_labels(cls, n_factors: int, n_states: int) -> "Encoder":
-        """How the labels of a layer are encoded of which every factor may have every state."""
+        """How the labels of a layer are encoded, where every factor may have every state."""
         columns, states = np.arange(n_factors), np.arange(n_states, dtype=np.int8)
         categories = dict.fromkeys(columns.tolist(), states)
         scales = Scales.neutral(n_factors)
@@ -133,7 +133,7 @@ class Encoder:
         return data, [source.column_name(i) for i in np.flatnonzero(sums.unseen).tolist()]
 
     def blocks(self, gaps: np.ndarray, dtype: DTypeLike, sparse: bool) -> list[Block]:
-        """The blocks of a table, sparse or not, of which the columns ``gaps`` may lack values."""
+        """The blocks of a table, sparse or not, where the columns ``gaps`` may lack values."""
         blocks: list[Block] = []
         for part in self.parts:
             if self.is_coded(part):
@@ -147,12 +147,12 @@ class Encoder:
         return self.kinds[part[0]] == "categorical"
 
     def row_cells(self, stored: int) -> int:
-        """The number of cells of a sample in blocks if a table stores ``stored`` of it: numbers are never sparse."""
+        """The number of cells of a sample in blocks, if a table stores ``stored`` of them; numbers are never sparse."""
         numeric = sum(kind != "categorical" for kind in self.kinds)
         return min(self.n_columns, numeric + stored)
 
     def row_bytes(self, gaps: np.ndarray, dtype: DTypeLike) -> int:
-        """Bytes of a row of a table of which the columns ``gaps`` may lack values."""
+        """The number of bytes of an encoded row, where the columns ``gaps`` may lack values."""
         width = np.dtype(dtype).itemsize
         size = width
         for part in self.parts:
@@ -173,16 +173,16 @@ class Encoder:
         return coder.samples(reader_of(labels.T), nowhere.copy(), nowhere.copy())
 
     def standardised(self, reader: Reader, columns: np.ndarray, values: np.ndarray, present: np.ndarray) -> None:
-        """Fill in columns of numbers, standardised, (c, T), 0 where missing, and which are observed, (c, T)."""
+        """Fill in standardised numbers, (c, T), 0 where missing, and which of them are observed, (c, T)."""
         numbers = reader.numbers(columns)
         to_scores(self.ranks, numbers, columns)
         scale = self.size[columns], self.centre[columns], self.spread[columns], self.informative[columns]
         kernels.gaussian.standardise(numbers, *scale, FARTHEST[values.dtype], values, present)
 
     def shades(self, reader: Reader, columns: np.ndarray) -> np.ndarray:
-        """Columns from low to high as numbers from 0 to 1, (n_samples, len(columns)), NaN where missing.
+        """The values of columns as numbers from 0, low, to 1, high: (n_samples, len(columns)), NaN where missing.
 
-        Continuous ones by their normal distribution or their rank in the fit, categories by their order.
+        Numbers go by their normal distribution or their rank in the fit, categories by their order.
         """
         shades = np.full((reader.shape[0], len(columns)), 0.5)
         # Frames are read in windows of neighbours, which rising columns leave once.
@@ -212,21 +212,22 @@ class Encoder:
 
     def fingerprint(self, names: Sequence[str] | None, data: Data, engine: Engine) -> str:
         """What tells the samples of a fit from any others."""
-        parts, categories = ([own.tolist() for own in arrays] for arrays in (self.parts, self.categories.values()))
+        parts, categories = ([array.tolist() for array in arrays] for arrays in (self.parts, self.categories.values()))
         digest = hashlib.sha256(repr((names, self.kinds, parts, categories)).encode("utf-8", "surrogatepass"))
         for array in (self.size, self.centre, self.spread):
             digest.update(array.data)
-        for own in engine.each(digest_of, data.parts):
-            digest.update(own)
+        for part_digest in engine.each(digest_of, data.parts):
+            digest.update(part_digest)
         return digest.hexdigest()
 
     def _categorical(self, part: np.ndarray, whole: bool, dtype: DTypeLike, sparse: bool) -> Categorical:
         """A block of coded columns; ``whole`` says that none lacks values."""
         known = [self.categories[i] for i in part.tolist()]
-        sizes = np.array([own.size for own in known])
+        sizes = np.array([categories.size for categories in known])
         if not sparse:
             return Categorical(sizes, bool(whole and np.all(sizes == 2)), dtype)
-        zero = np.array([find_codes(own.dtype.type([0]), own, np.zeros(1, bool))[0][0] for own in known], np.int64)
+        none_missing = np.zeros(1, bool)
+        zero = np.array([find_codes(values.dtype.type([0]), values, none_missing)[0][0] for values in known], np.int64)
         return SparseCategorical(sizes, zero, bool(whole and np.all((sizes == 2) & (zero == 0))), dtype)
 
 
@@ -251,7 +252,7 @@ class _PartEncoder:
         return None if self._gaps is None else self._encoder.blocks(self._gaps, self._dtype, self._sparse)
 
     def encode(self, reader: Reader, sample_weight: np.ndarray, rows: slice) -> tuple[Part, PartSums]:
-        """The part that some rows become, and what adds up."""
+        """The part that some rows become, and its sums."""
         encoder = self._encoder
         lacking, unseen = np.zeros((2, encoder.n_columns), bool)
         samples = self.samples(reader, lacking, unseen)
@@ -264,7 +265,7 @@ class _PartEncoder:
         return part, PartSums(totals, lacking, unseen)
 
     def samples(self, reader: Reader, lacking: np.ndarray, unseen: np.ndarray) -> list[Any]:
-        """Some rows by block; what is met in the columns is noted in ``lacking`` and ``unseen``, (n_columns,)."""
+        """Some rows by block; ``lacking`` and ``unseen``, (n_columns,), are set for the columns that show either."""
         return [
             self._codes(reader, part, lacking, unseen)
             if self._encoder.is_coded(part)
@@ -273,17 +274,17 @@ class _PartEncoder:
         ]
 
     def finish(self, sums: PartSums) -> Callable[[Part], Part] | None:
-        """What is left to do once it is known which columns lack values."""
+        """What every part goes through once it is known which columns lack values; None if nothing."""
         if self._gaps is not None or all(self._encoder.is_coded(part) for part in self._encoder.parts):
             return None
         gaps = sums.lacking > 0
         return lambda part: self._narrowed(part, gaps)
 
     def _narrowed(self, part: Part, gaps: np.ndarray) -> Part:
-        """A part that tells for all columns where values are missing, as one that tells it for ``gaps`` alone."""
+        """A part that says which values are present for the columns ``gaps`` alone, from one that says it for all."""
         samples = [
-            own._replace(present=own.present[gaps[columns]]) if isinstance(own, gaussian.Samples) else own
-            for own, columns in zip(part.samples, self._encoder.parts, strict=True)
+            block._replace(present=block.present[gaps[columns]]) if isinstance(block, gaussian.Samples) else block
+            for block, columns in zip(part.samples, self._encoder.parts, strict=True)
         ]
         return part._replace(samples=samples)
 
@@ -292,10 +293,10 @@ class _PartEncoder:
         n_rows = reader.shape[0]
         values = np.empty((part.size, n_rows), self._dtype)
         present = [np.empty((0, n_rows), bool)]
-        for own in slices(np.arange(part.size)):
-            columns = part[own]
-            there = np.empty((own.size, n_rows), bool)
-            self._encoder.standardised(reader, columns, values[own[0] : own[-1] + 1], there)
+        for places in slices(np.arange(part.size)):
+            columns = part[places]
+            there = np.empty((places.size, n_rows), bool)
+            self._encoder.standardised(reader, columns, values[places[0] : places[-1] + 1], there)
             if self._gaps is None:
                 lacking[columns] = ~there.all(axis=1)
             present.append(there if self._gaps is None else there[self._gaps[columns]])

@@ -47,7 +47,7 @@ class ShortHeader(Note):
 
 @dataclass(frozen=True)
 class PerhapsThousands(Note):
-    """A column, the first of some, whose fractions may be whole numbers with thousands separators; two examples."""
+    """Columns whose fractions may be whole numbers with thousands separators: the first, and two of its values."""
 
     column: str
     n_others: int
@@ -57,7 +57,7 @@ class PerhapsThousands(Note):
 
 @dataclass(frozen=True)
 class Renamed(Note):
-    """The name of a column that others have too, which of these it is, and its new name."""
+    """A name that several columns have, the occurrence of it that is renamed, and the new name."""
 
     name: str
     occurrence: int
@@ -88,7 +88,7 @@ class PerhapsMissing(Note):
 
 @dataclass(frozen=True)
 class ReadInParts(Note):
-    """The number of rows of a table that is read part by part, and of those that its columns were judged by."""
+    """A table read part by part: the number of its rows, and of the rows by which its columns were judged."""
 
     n_rows: int
     n_looked: int

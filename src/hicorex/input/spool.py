@@ -1,4 +1,4 @@
-"""Samples that are too many for memory, in a file without a name that ends with its process."""
+"""Samples too large for memory, in a file that has no name and goes when its process ends."""
 
 import tempfile
 import threading
@@ -34,7 +34,7 @@ class Scratch:
         self._end = 0
 
     def write(self, array: np.ndarray) -> Place:
-        """Add an array at the end; where it lies."""
+        """Add an array at the end, and say where it lies."""
         array = np.ascontiguousarray(array)
         place = Place(self._end, array.dtype, array.shape)
         rest = array.reshape(-1).view(np.uint8).data
@@ -95,7 +95,7 @@ class Spool(Sequence[Part]):
 
     def append(self, part: Part) -> None:
         """Add the part that follows the others."""
-        samples = [(type(own), [self._file.write(array) for array in own]) for own in part.samples]
+        samples = [(type(block), [self._file.write(array) for array in block]) for block in part.samples]
         self._parts.append(_SpooledPart(samples, self._file.write(part.sample_weight), part.first, part.height))
 
     def through(self, last: Callable[[Part], Part]) -> "Spool":
@@ -111,8 +111,8 @@ class Spool(Sequence[Part]):
     def __getitem__(self, at: slice) -> list[Part]: ...
     def __getitem__(self, at: int | slice) -> Part | list[Part]:
         if isinstance(at, slice):
-            return [self[own] for own in range(*at.indices(len(self)))]
+            return [self[index] for index in range(*at.indices(len(self)))]
         places = self._parts[at]
-        samples = [kind(*map(self._file.read, own)) for kind, own in places.samples]
+        samples = [kind(*map(self._file.read, arrays)) for kind, arrays in places.samples]
         part = Part(samples, self._file.read(places.sample_weight), places.first, places.height)
         return part if self._last is None else self._last(part)

@@ -23,7 +23,7 @@ class Scale(NamedTuple):
     """What some rows tell about columns of numbers, (c,) each.
 
     total : the weight of the values that are there
-    size : the largest absolute value, but no less than has a reciprocal
+    size : the largest absolute value, and at least the smallest number that has a reciprocal
     centre : their mean, in units of size
     square : the sum of squared deviations from it, in units of size^2
     least, most : the smallest and the largest value
@@ -40,7 +40,7 @@ class Scale(NamedTuple):
 class Survey(NamedTuple):
     """What some rows tell about all columns.
 
-    n_rows : how many they are
+    n_rows : the number of these rows
     numeric, scale : the columns of Gaussian marginals, and their scale
     ranked, values, weight : the columns of rank marginals, their values in some of the rows, and the weights of these
     categories : by column, the distinct values, rising
@@ -63,12 +63,14 @@ class Surveyor:
     Parameters
     ----------
     kinds : the kind of each column
-    n_rows : how many rows the table has
+    n_rows : the number of rows of the table
     names : of the columns, None if they have none
     """
 
     def __init__(self, kinds: list[str], n_rows: int, names: list[str] | None):
-        of_kind = {kind: np.array([i for i, own in enumerate(kinds) if own == kind], int) for kind in {*kinds}}
+        of_kind = {
+            kind: np.array([i for i, column_kind in enumerate(kinds) if column_kind == kind], int) for kind in {*kinds}
+        }
         none = np.empty(0, int)
         self._numeric, self._ranked, self._coded = (
             of_kind.get(kind, none) for kind in ("gaussian", "rank", "categorical")
@@ -102,7 +104,7 @@ class Surveyor:
         )
 
     def merged(self, parts: Iterable[Survey]) -> Survey:
-        """What all rows tell, from consecutive parts of them."""
+        """What all rows tell, from the surveys of consecutive parts."""
         return reduce(self._both, parts)
 
     def _both(self, a: Survey, b: Survey) -> Survey:

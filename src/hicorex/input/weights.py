@@ -14,14 +14,14 @@ from hicorex.input.sources import Source
 
 # Whole numbers of a larger sum than anyone has rows are relative too: sums in single precision stay finite.
 MOST_ROWS = 2**40
-# Smaller weights than this share of the largest change no sum; they count as so much, so that no logarithm is of zero.
+# A weight below this share of the largest changes no sum; it counts as this share, so that no logarithm is of zero.
 LEAST_SHARE = 2.0**-52
 # With fewer samples in effect, one has all the weight.
 FEWEST = 1 + 1e-6
 
 
 def weighted(source: Source, sample_weight: Any) -> tuple[Source, np.ndarray | None]:
-    """The samples that have a weight, and how many samples each of them is, None for one each."""
+    """The samples of positive weight, and the number of samples that each stands for; None for one each."""
     if sample_weight is None:
         return source, None
     weight = check_weights(sample_weight, source.shape[0], "sample_weight")
@@ -30,7 +30,10 @@ def weighted(source: Source, sample_weight: Any) -> tuple[Source, np.ndarray | N
 
 
 def check_weights(given: Any, n_samples: int, name: str) -> np.ndarray:
-    """Weights (n_samples,) as float64, refused by this name unless they are finite, not negative and of two samples."""
+    """Weights (n_samples,) as float64.
+
+    They must be finite and not negative, and at least two positive. Messages call them by ``name``.
+    """
     try:
         weight = np.asarray(given)
         if weight.dtype.kind not in "fiub":

@@ -57,7 +57,7 @@ FORMS = {
 
 
 def alike(decision: ColumnDecision) -> Hashable:
-    """What decisions have in common that differ in names and numbers alone."""
+    """A key that is the same for decisions that differ in names and numbers alone."""
     counted = decision.n_different is not None
     return decision.kind, decision.reason, counted, decision.type_name, decision.as_asked, _beside(decision)
 
@@ -68,11 +68,11 @@ def reason_in_words(decision: ColumnDecision) -> str:
 
 
 def common_reason(decisions: Sequence[ColumnDecision]) -> str:
-    """Why columns are used as they are whose decisions are ``alike``; numbers from the least to the largest."""
+    """Why columns with ``alike`` decisions are used as they are; numbers are given from the least to the largest."""
     first = decisions[0]
     reason = REASONS[first.reason].format(
-        different=_range(own.n_different for own in decisions),
-        looked=_range(own.n_looked for own in decisions),
+        different=_range(decision.n_different for decision in decisions),
+        looked=_range(decision.n_looked for decision in decisions),
         effective=f"{first.n_effective:.4g}",
         type=first.type_name,
     )
@@ -81,7 +81,7 @@ def common_reason(decisions: Sequence[ColumnDecision]) -> str:
 
 def decisions_in_words(decisions: Sequence[ColumnDecision]) -> str:
     """What was decided on the first columns, and how many more there are."""
-    shown = "; ".join(f"{own.name!r}: {own.kind}, {reason_in_words(own)}" for own in decisions[:3])
+    shown = "; ".join(f"{decision.name!r}: {decision.kind}, {reason_in_words(decision)}" for decision in decisions[:3])
     return shown + (f"; and {len(decisions) - 3} more" if len(decisions) > 3 else "")
 
 

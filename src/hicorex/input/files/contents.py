@@ -1,4 +1,7 @@
-"""What a file holds, through a handle or unpacked; through a mapping, a file that shrinks would end the process."""
+"""What a file holds, read through a handle and unpacked.
+
+Files are not mapped into memory: one that shrinks meanwhile would end the process.
+"""
 
 import bz2
 import gzip
@@ -88,7 +91,7 @@ def _unpacked(file: pa.NativeFile, name: str) -> pa.NativeFile:
 
 
 def _all_of(stream: Any, name: str) -> pa.NativeFile:
-    """All that comes out of a stream, which is given up when it is more than may be taken."""
+    """All that comes out of a stream; more than the limit allows is refused."""
     held, n_bytes, start = pa.BufferOutputStream(), 0, b""
     while piece := stream.read(STEP):
         n_bytes += len(piece)
@@ -99,7 +102,7 @@ def _all_of(stream: Any, name: str) -> pa.NativeFile:
 
 
 def _remedy(name: str, start: bytes) -> str:
-    """What helps where contents that begin so are too large."""
+    """What to do about contents that are too large, by their first bytes."""
     if not os.path.isfile(name):
         return "give a file, of Parquet if it is that large"
     if format_of(start) in IN_PARTS:

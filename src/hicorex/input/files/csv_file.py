@@ -54,7 +54,10 @@ def _read_utf8(data: pa.Buffer, name: str, style: TextStyle, texts: Collection[s
 
 
 def _told_delimiter(data: pa.Buffer, style: TextStyle) -> tuple[pa.Buffer, TextStyle]:
-    """The delimiter that spreadsheets write for themselves; a blank line in its place keeps the count of lines."""
+    """The text, and its style with the delimiter that a spreadsheet may write into the first line.
+
+    A blank line takes the place of that line, so that the count of lines stays.
+    """
     told = re.match(rb'"?sep=([^\r\n])"?\r?\n', data[:16])
     if not told:
         return data, style
@@ -80,7 +83,7 @@ class _CellReader(NamedTuple):
     missing: tuple[str, ...]
 
     def read(self, types: dict[str, pa.DataType], fixed: dict[str, pa.DataType], block: int) -> pa.Table:
-        """The cells, in these types or, but for those that are fixed, in others; blocks of bytes at a time."""
+        """The cells, a block of bytes at a time; types that do not fit give way to others, unless they are fixed."""
         quotes = re.search(b'"', self.data) is not None
         multiline = False
         while True:

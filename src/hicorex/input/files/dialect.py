@@ -135,7 +135,7 @@ def find_dialect(head: Head, name: str, style: TextStyle) -> Dialect:
     row_names = 0 if header and len(given) > 1 and not given[0].strip() else None
     if row_names == 0:
         given[0] = "row" if "row" not in given else "row names"
-    names, renamed = name_columns([own.strip() for own in given])
+    names, renamed = name_columns([title.strip() for title in given])
     rows = lines[1:] if header else lines
     notes = [*_unusual(delimiter, decimal, name), *notes, *_perhaps_thousands(rows, names, decimal), *renamed]
     longest = max(record.end - record.start for record in sample)

@@ -13,7 +13,7 @@ class NotUtf8Error(Exception):
 
 
 def as_utf8(data: pa.Buffer, name: str, encoding: str | None) -> tuple[pa.Buffer, list[Note]]:
-    """A text of an encoding in UTF-8; without one, a text with the mark of UTF-16, others as they are."""
+    """A text as UTF-8, and notes on it; without an encoding, only a text with the mark of UTF-16 is changed."""
     notes: list[Note] = []
     if encoding is None and bytes(data[:2]) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"

@@ -206,7 +206,7 @@ class _Examiner:
                     self._result.sentinels[int(value)] += 1
 
     def _take_other(self, at: int, column: pa.ChunkedArray) -> None:
-        """A column that holds neither numbers nor booleans, or holds them in some other way."""
+        """Look at a column of another type than plain numbers or booleans."""
         kind, missing = column.type, column.null_count / len(column)
         if pa.types.is_decimal(kind):
             self._take_alone(at, column.cast(pa.float64()))
@@ -224,7 +224,7 @@ class _Examiner:
             self._decide(at, ColumnKind.IGNORED, ColumnReason.UNUSABLE_TYPE, missing, type_name=str(kind))
 
     def _take_alone(self, at: int, numbers: pa.ChunkedArray, words: tuple[str, ...] = ()) -> None:
-        """A column that was turned into numbers; these words in it are missing."""
+        """Look at a column that was turned into numbers; the words in it count as missing."""
         name = self._names[at]
         alone = examine(pa.table([numbers], names=[name]), [name], self._missing, ".")
         self._decided[at] = alone.decisions[0]._replace(words=words)
@@ -232,7 +232,7 @@ class _Examiner:
         self._result.changed[at] = alone.changed.get(0, numbers)
 
     def _take_coded(self, at: int, column: pa.ChunkedArray) -> None:
-        """Categories that are no texts; those that are numbers are categories still."""
+        """Look at categories that are no texts; numbers stay categories."""
         column = pa.chunked_array([pc.cast(chunk, column.type.value_type) for chunk in column.chunks])
         name, wanted = self._names[at], {0} if at in self._wanted else frozenset()
         alone = examine(pa.table([column], names=[name]), [name], self._missing, self._decimal, wanted)
@@ -254,7 +254,7 @@ class _Examiner:
             self._result.changed[at] = column.cast(pa.string()).dictionary_encode()
 
     def _kind_of_ignored(self, at: int) -> ColumnKind:
-        """What a column becomes that is ignored unless it is wanted."""
+        """The kind of a column that would be ignored: categorical if the user wants the column."""
         return ColumnKind.CATEGORICAL if at in self._wanted else ColumnKind.IGNORED
 
     def _take_text(self, at: int, column: pa.ChunkedArray) -> None:
@@ -282,7 +282,7 @@ class _Examiner:
         self._decide(at, kind, verdict.reason, missing, verdict.n_different, resembles=like)
 
     def _take_identifier(self, at: int, column: pa.ChunkedArray) -> bool:
-        """Whether some rows show that a long column of texts is an identifier, which is then decided on."""
+        """Decide on a long column of texts that some rows show to be an identifier; whether it is one."""
         rows = np.sort(np.random.default_rng(0).choice(len(column), SAMPLE_ROWS, replace=False))
         texts = pc.utf8_trim(column.take(pa.array(rows)), BLANKS).drop_null().combine_chunks()
         if len(texts) <= SAMPLE_ROWS // 2 or len(pc.unique(texts)) < len(texts):

@@ -78,7 +78,7 @@ def _feather_1(file: pa.NativeFile, name: str) -> pa.Table:
 
 
 def _counted(pieces: Iterable[pa.Table], name: str) -> Iterator[pa.Table]:
-    """Pieces of a table, as many as may be taken."""
+    """Pieces of a table; more than the limit allows is refused."""
     n_bytes = 0
     for piece in pieces:
         n_bytes += piece.get_total_buffer_size()

@@ -38,8 +38,8 @@ class KnownColumns(NamedTuple):
 def read_new(source: File, reading: Reading, known: KnownColumns) -> Table:
     """New samples for a fitted model.
 
-    Columns that it does not know are ignored; a column that lacks, or a value of another type, is an error that names
-    it.
+    Columns that the model does not know are ignored. A missing column, or a value of another type, is an error that
+    names it.
     """
     file = name_of(source)
     with named_errors(source):

@@ -56,7 +56,7 @@ def decide(raw: RawTable, reading: Reading, name: str, column_of_all: ColumnOfAl
         every = None if column_of_all is None else partial(column_of_all, choice.weights, markers)
         column = column_of(columns, choice.weights)
         sample_weight, decisions[choice.weights] = _weights(column, decisions[choice.weights], every)
-    kept = [at for at, own in enumerate(decisions) if own.kind.is_learned]
+    kept = [at for at, decision in enumerate(decisions) if decision.kind.is_learned]
     if not kept:
         one_row = raw.columns.shape[0] == 1
         because = "it has one row, and at least two are needed" if one_row else decisions_in_words(decisions)
@@ -77,15 +77,15 @@ def _with_choice(examined: Examination, choice: Choice) -> list[ColumnDecision]:
     """The decisions, with what the user says of kinds and of columns that are not to be used."""
     decisions = list(examined.decisions)
     for at, kind in choice.kinds.items():
-        own = decisions[at]
-        if own.reason in TELLS_NOTHING or (own.kind is ColumnKind.IGNORED and at not in choice.named):
+        decision = decisions[at]
+        if decision.reason in TELLS_NOTHING or (decision.kind is ColumnKind.IGNORED and at not in choice.named):
             continue
         if kind is not ColumnKind.CATEGORICAL and not examined.is_numeric[at]:
-            holds = "dates" if own.reason is ColumnReason.DATES else "text"
+            holds = "dates" if decision.reason is ColumnReason.DATES else "text"
             raise HicorexError(
-                f"Column {own.name!r} holds {holds} and cannot be {kind}; make it categorical or leave it out."
+                f"Column {decision.name!r} holds {holds} and cannot be {kind}; make it categorical or leave it out."
             )
-        decisions[at] = own._replace(kind=kind, as_asked=True)
+        decisions[at] = decision._replace(kind=kind, as_asked=True)
     for at, reason in choice.left_out.items():
         decisions[at] = decisions[at].ignored(reason)
     return decisions

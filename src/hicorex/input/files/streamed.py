@@ -66,7 +66,7 @@ class StreamedFrame(Source):
     def __init__(self, source: Source, file: str, layout: Layout):
         self._source, self._file, self._layout = source, file, layout
         self.shape = (source.shape[0], len(layout.columns))
-        titles = [own.name for own in layout.columns]
+        titles = [column.name for column in layout.columns]
         self.names = None if isinstance(self.read(0, 1), np.ndarray) else titles
 
     def read(self, first: int, stop: int) -> Any:
@@ -82,11 +82,11 @@ class StreamedFrame(Source):
         layout = self._layout
         with named_errors(self._file):
             raw = raw_of(self._source.read(first, stop), self._file)
-            titles = [own.name for own in layout.columns]
+            titles = [column.name for column in layout.columns]
             if isinstance(raw.columns, np.ndarray):
                 frame = self._array(raw.columns)
             else:
-                frame = pa.table([self._column(own, raw) for own in layout.columns], names=titles)
+                frame = pa.table([self._column(column, raw) for column in layout.columns], names=titles)
             frame = with_titles(frame, titles, layout.titled)
             if layout.row_names is None:
                 names = np.arange(first, stop)
@@ -112,7 +112,7 @@ class StreamedFrame(Source):
         self._source.close()
 
     def _array(self, columns: np.ndarray) -> np.ndarray:
-        places = [own.at for own in self._layout.columns]
+        places = [column.at for column in self._layout.columns]
         columns = columns if places == list(range(columns.shape[1])) else columns[:, places]
         markers = numeric_markers(self._layout.missing)
         if markers.size and columns.dtype.kind != "b":
@@ -167,7 +167,9 @@ def stream_table(source: Source, file: str, reading: Reading) -> Table:
         if n_looked < source.shape[0] and dtype.kind in "iu" and numeric_markers(missing).size:
             dtype = np.result_type(dtype, np.float16)
     else:
-        used = [UsedColumn(place[own.name], own.name, _values(own.type), own.type) for own in table.frame.schema]
+        used = [
+            UsedColumn(place[field.name], field.name, _values(field.type), field.type) for field in table.frame.schema
+        ]
     row_names = None if table.row_names_column is None else place[table.row_names_column]
     layout = Layout(used, missing, table.words, row_names, table.row_title, dtype)
     return StreamedTable(
@@ -188,14 +190,16 @@ def stream_new(source: Source, file: str, reading: Reading, known: KnownColumns)
     with named_errors(file):
         places, row_names = find_columns(raw, reading, file, known)
     title = title_of_rows(raw, row_names)
-    used = [UsedColumn(at, name, ValueType(own)) for at, (name, own) in zip(places, known.types.items(), strict=True)]
+    used = [
+        UsedColumn(at, name, ValueType(values)) for at, (name, values) in zip(places, known.types.items(), strict=True)
+    ]
     missing = (*raw.markers, *reading.missing)
     layout = Layout(used, missing, known.words or {}, row_names, title, titled=known.titled)
     return StreamedTable(StreamedFrame(source, file, layout), list(known.types), [], None, title, notes=raw.notes)
 
 
 def _sample(source: Source, file: str) -> tuple[RawTable, int]:
-    """Some rows, in ranges spread over the table, and how many; all if they are few."""
+    """Some rows, in ranges spread over the table, and their number; all rows if they are few."""
     n_rows, n_columns = source.shape
     most = min(n_rows, SAMPLE_ROWS, max(SAMPLE_CELLS // n_columns, 10 * RANGES))
     ranges = 1 if most == n_rows else RANGES
@@ -211,7 +215,7 @@ def _sample(source: Source, file: str) -> tuple[RawTable, int]:
 
 
 def _renumbered(raw: RawTable, numbers: np.ndarray) -> RawTable:
-    """Columns that hold the numbers of the rows, as if the rows of the sample were all."""
+    """The table with columns that number the rows counted anew, as if the rows of the sample were all."""
     every = np.arange(numbers.size)
     columns = raw.columns
     for at in range(len(raw.names)):

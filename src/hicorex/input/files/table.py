@@ -74,12 +74,12 @@ class Table:
     @property
     def words(self) -> dict[str, list[str]]:
         """For columns of numbers, the texts in them that were read as missing."""
-        return {own.name: list(own.words) for own in self.decisions if own.words}
+        return {decision.name: list(decision.words) for decision in self.decisions if decision.words}
 
     @property
     def row_names_column(self) -> str | None:
         """The column of the file that names the rows, None if none does."""
-        return next((own.name for own in self.decisions if own.kind is ColumnKind.ROW_NAMES), None)
+        return next((decision.name for decision in self.decisions if decision.kind is ColumnKind.ROW_NAMES), None)
 
     def batches(self, width: int = 1) -> Iterator[RowBatch]:
         """All rows; of a table on disk a few at a time, each of which takes ``width`` cells or more."""
@@ -100,14 +100,14 @@ def title_of_rows(raw: RawTable, row_names: int | None) -> str:
 
 
 def numbers_or_names(raw: RawTable, row_names: int | None) -> Any:
-    """What the rows are called, as the file says and not as it was read as a variable; their numbers without names."""
+    """What the rows are called: their names as the file has them, or their numbers if it has none."""
     if row_names is None:
         return np.arange(raw.columns.shape[0])
     return names_of_rows(raw.column(row_names), title_of_rows(raw, row_names))
 
 
 def names_of_rows(column: Any, title: str, some: bool = False) -> Any:
-    """Names of rows as text or whole numbers; those of some rows have the type of all."""
+    """Names of rows as text or whole numbers; the type of ``some`` of them does not depend on gaps."""
     if isinstance(column, np.ndarray):
         return column if column.dtype.kind in "iu" else pa.array(column.astype(str))
     kind = column.type

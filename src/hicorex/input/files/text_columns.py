@@ -40,7 +40,13 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 class Texts(NamedTuple):
-    """A column of text: as a dictionary, as codes (-1: missing), how often each occurs, the different texts."""
+    """A column of text.
+
+    column : as a dictionary
+    codes : the code of each row, -1 where missing
+    counts : the number of rows of each code
+    different : the text of each code
+    """
 
     column: pa.Array
     codes: np.ndarray
@@ -78,7 +84,7 @@ _ANSWERS: dict[tuple[Any, ...], Any] = {}
 
 
 def once(study: Callable[..., T], texts: pa.Array, *options: Any) -> T:
-    """What a study says of some texts; many columns have the same few, which are studied once."""
+    """What a study says of some texts; texts that many columns share are studied once."""
     if len(texts) > 50:
         return study(texts, *options)
     key = (study, tuple(texts.to_pylist()), options)
@@ -112,7 +118,7 @@ def to_floats(texts: pa.Array, decimal: str = ".") -> np.ndarray:
 
 
 def numbers_in(texts: pa.Array, decimal: str | None) -> np.ndarray:
-    """Which texts are numbers; looked at no further once more than three of the first are none."""
+    """Which texts are numbers; the search ends once more than three of the first are none."""
     if decimal is None:
         return np.zeros(len(texts), bool)
     pattern = number_pattern(decimal)

@@ -21,7 +21,7 @@ def numbers_or_text(values: np.ndarray, missing: np.ndarray, name: str) -> tuple
 
 
 def as_double(values: Any) -> Any:
-    """Floats of more than 64 bits rounded to 64, infinite where these do not reach so far; others as they are."""
+    """Floats of more than 64 bits rounded to 64, infinite beyond the largest; others as they are."""
     if values.dtype.kind != "f" or values.dtype.itemsize <= 8:
         return values
     with np.errstate(over="ignore"):
@@ -29,7 +29,7 @@ def as_double(values: Any) -> Any:
 
 
 def _plain(values: np.ndarray, missing: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """An object column as numbers or text; one in which nothing is there is read as any."""
+    """An object column as numbers or text; one without any value fits either."""
     missing = missing | np.fromiter(map(is_missing, values), bool, len(values))
     kinds = {type(v) for v in values[~missing]}
     if not kinds:

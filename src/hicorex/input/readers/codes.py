@@ -13,23 +13,26 @@ def _range(values: np.ndarray) -> tuple[int, int] | None:
 
 def distinct(values: np.ndarray) -> np.ndarray:
     """The distinct values, rising."""
-    found = _range(values)
-    if found is None:
+    span = _range(values)
+    if span is None:
         return np.unique(values)
-    occurs = np.zeros(found[1] - found[0] + 1, bool)
-    occurs[_places(values, found[0])] = True
-    return (np.flatnonzero(occurs) + found[0]).astype(values.dtype)
+    occurs = np.zeros(span[1] - span[0] + 1, bool)
+    occurs[_places(values, span[0])] = True
+    return (np.flatnonzero(occurs) + span[0]).astype(values.dtype)
 
 
 def find_codes(values: np.ndarray, categories: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The code of each value, the number of categories where it is missing or none of them."""
+    """The code of each value, and whether any value is none of the categories.
+
+    The code is the place among the categories. Missing and other values have the number of categories as their code.
+    """
     if categories.size == 0:
         return np.zeros(values.size, np.intp), bool(np.any(~missing))
     if (values.dtype.kind in "US") != (categories.dtype.kind in "US"):
         return np.full(values.size, categories.size), bool(np.any(~missing))
-    own, known = _range(values), _range(categories)
-    if own is not None and known is not None:
-        low, high = min(own[0], known[0]), max(own[1], known[1])
+    span, known_span = _range(values), _range(categories)
+    if span is not None and known_span is not None:
+        low, high = min(span[0], known_span[0]), max(span[1], known_span[1])
         if high - low < 2**20:
             table = np.full(high - low + 1, categories.size, np.min_scalar_type(categories.size))
             table[_places(categories, low)] = np.arange(categories.size)
@@ -49,7 +52,7 @@ def _places(values: np.ndarray, low: int) -> np.ndarray:
 
 
 def _without(codes: np.ndarray, missing: np.ndarray, gap: int, strange: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Codes with that of missing values where these are, and whether anything else is strange."""
+    """The codes with missing values marked, and whether any other value is strange."""
     if missing.any():
         codes[missing] = gap
         strange = strange & ~missing

@@ -1,4 +1,4 @@
-"""What data frame libraries tell quickly about their columns: numbers many at a time, categories by their codes."""
+"""Fast ways into data frames: many columns of numbers at a time, and categories by their codes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,20 +23,20 @@ def plain_columns(native: Any, n_columns: int) -> np.ndarray:
     return np.zeros(n_columns, bool)
 
 
-def plain_numbers(native: Any, own: list[int]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """The values of some plain columns and which of them are missing, but for NaN; by index."""
+def plain_numbers(native: Any, indices: list[int]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """By index of a plain column, its values and which of them are missing; NaN is not counted as missing."""
     if hasattr(native, "combine_chunks"):
-        return dict(zip(own, _arrow_numbers(native.select(own)), strict=True))
-    some = native.iloc[:, own] if hasattr(native, "iloc") else native[:, own]
+        return dict(zip(indices, _arrow_numbers(native.select(indices)), strict=True))
+    some = native.iloc[:, indices] if hasattr(native, "iloc") else native[:, indices]
     groups: dict[str, list[int]] = {}
     for at, dtype in enumerate(some.dtypes):
         groups.setdefault(str(dtype), []).append(at)
     none = np.zeros(len(native), bool)
-    found = {}
+    numbers = {}
     for group in groups.values():
         matrix = (some.iloc[:, group] if hasattr(some, "iloc") else some[:, group]).to_numpy()
-        found.update({own[at]: (values, none) for at, values in zip(group, matrix.T, strict=True)})
-    return found
+        numbers.update({indices[at]: (values, none) for at, values in zip(group, matrix.T, strict=True)})
+    return numbers
 
 
 def _arrow_numbers(table: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:

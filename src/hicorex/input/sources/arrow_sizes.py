@@ -1,4 +1,4 @@
-"""How many rows and bytes the record batches of an Arrow file have, by its metadata alone: nothing is unpacked."""
+"""The numbers of rows and bytes of the record batches of an Arrow file, from its metadata; nothing is unpacked."""
 
 import struct
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ def batch_sizes(file: Any) -> tuple[list[BatchSize], int]:
     footer = _Flat(file.read_at(length, end - length))
     batches = [_size(file, footer, at, False) for at in footer.vector(footer.root, BATCHES, BLOCK)]
     dictionaries = [_size(file, footer, at, True) for at in footer.vector(footer.root, DICTIONARIES, BLOCK)]
-    return batches, sum(own.n_bytes for own in dictionaries)
+    return batches, sum(size.n_bytes for size in dictionaries)
 
 
 class _Flat:
@@ -82,9 +82,9 @@ def _size(file: Any, footer: _Flat, block: int, dictionary: bool) -> BatchSize:
     packed = message.field(batch, COMPRESSION) is not None
     n_bytes = 0
     for at in message.vector(batch, BUFFERS, BUFFER):
-        first, own = message.number("<q", at), message.number("<q", at + 8)
-        if packed and own:  # a packed buffer begins with its size unpacked, -1 for one that is as it was
+        first, stored = message.number("<q", at), message.number("<q", at + 8)
+        if packed and stored:  # a packed buffer begins with its size unpacked, -1 for one that is as it was
             (size,) = struct.unpack("<q", file.read_at(8, offset + length + first))
-            own = own - 8 if size == -1 else size
-        n_bytes += own
+            stored = stored - 8 if size == -1 else size
+        n_bytes += stored
     return BatchSize(0 if rows is None else message.number("<q", rows), n_bytes)

@@ -116,9 +116,9 @@ class Source(ABC):
         parts = self._store(n_bytes)
 
         def sums() -> Iterator[Any]:
-            for part, own in self.map(encode, sample_weight, all_rows, engine):
+            for part, part_sums in self.map(encode, sample_weight, all_rows, engine):
                 parts.append(part)
-                yield own
+                yield part_sums
 
         total = add_up(sums())
         last = finish(total)

@@ -125,8 +125,8 @@ def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tupl
     return tuple(
         array.concatenate(
             [
-                array.from_delayed(own[at], (length, *like.shape[1:]), like.dtype)
-                for own, length in zip(found, lengths, strict=True)
+                array.from_delayed(arrays[at], (length, *like.shape[1:]), like.dtype)
+                for arrays, length in zip(found, lengths, strict=True)
             ]
         )
         for at, like in enumerate(known)

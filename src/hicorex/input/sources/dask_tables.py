@@ -89,7 +89,7 @@ class ClusterSource(DaskSource):
         engine: Engine,
         n_bytes: int,
     ) -> tuple[Sequence[Any], Any]:
-        """As of any source; the workers hold the parts."""
+        """The parts of the ranges of rows, which the workers hold, and the sums over these."""
         cluster = _of_cluster(engine)
         encoded = cluster.hold(*self._there(encode, sample_weight, all_rows))
         total = cluster.sum_parts(itemgetter(1), encoded)
@@ -109,7 +109,7 @@ def _of_cluster(engine: Engine) -> ClusterEngine:
 
 
 def _of_worker(function: OfRows[Found], sparse: bool, table: Rows, weight: np.ndarray | None, rows: slice) -> Found:
-    """function(reader, sample_weight, rows) of some rows of a Dask array that said whether it is sparse, or a frame."""
+    """function(reader, sample_weight, rows) of some rows; ``sparse`` is what the Dask array says of its chunks."""
     reader = reader_of(table if issparse(table) == sparse else csr_array(table))
     return function(reader, np.ones(table.shape[0]) if weight is None else weight, rows)
 

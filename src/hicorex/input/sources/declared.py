@@ -1,6 +1,6 @@
-"""Whether chunks and partitions of a Dask collection are what the collection says of them; workers see to that.
+"""Whether chunks and partitions of a Dask collection are what the collection says of them.
 
-It is seen before anything is converted or put together, which would make values of other values.
+Workers check this before values are converted or put together, which could change them unseen.
 """
 
 from typing import Any
@@ -44,22 +44,22 @@ def check_partition(meta: Any, partition: Any, number: int, n_rows: int | None) 
     where = f"Partition {number} of the Dask data frame"
     if getattr(partition, "ndim", 0) != 2 or not hasattr(partition, "iloc"):
         raise HicorexError(f"{where} is a {type(partition).__name__}: have what makes it give a data frame.")
-    own, said = list(partition.columns), list(meta.columns)
-    if own != said:
-        lacking, extra = [name for name in said if name not in own], [name for name in own if name not in said]
+    columns, said = list(partition.columns), list(meta.columns)
+    if columns != said:
+        lacking, extra = [name for name in said if name not in columns], [name for name in columns if name not in said]
         more = f" and has {extra[0]!r}" if extra else ""
         if lacking:
             what = f"lacks the column {lacking[0]!r}{more}"
-        elif len(own) != len(said):
+        elif len(columns) != len(said):
             what = f"has the column {extra[0]!r} too" if extra else "has a column twice"
         else:
-            at = next(at for at, name in enumerate(own) if name != said[at])
-            what = f"has the column {own[at]!r} in the place of {said[at]!r}"
+            at = next(at for at, name in enumerate(columns) if name != said[at])
+            what = f"has the column {columns[at]!r} in the place of {said[at]!r}"
         raise HicorexError(
             f"{where} {what}, and the data frame declares {_listed(said)}: bring all partitions to the same columns, "
             "by X.map_partitions, and say them in its meta."
         )
-    for name, came, declared in zip(own, partition.dtypes, meta.dtypes, strict=True):
+    for name, came, declared in zip(columns, partition.dtypes, meta.dtypes, strict=True):
         if not _same_column(came, declared):
             raise HicorexError(
                 f"{where} has column {name!r} as {_named(came, declared)}, and the data frame declares "

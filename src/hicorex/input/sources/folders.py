@@ -34,12 +34,15 @@ def _parquet_files(path: str) -> list[str]:
 
 
 def _files(folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[str]:
-    """The files of a folder and of those within it, hidden ones left out; ``above`` are the folders that lead to it."""
+    """The files of a folder and of the folders within it, without hidden ones.
+
+    ``above`` are the devices and inodes of the folders that lead to it.
+    """
     try:
-        own, names = os.stat(folder), os.listdir(folder)
+        status, names = os.stat(folder), os.listdir(folder)
     except OSError as error:
         raise not_opened(folder, error) from None
-    identity = own.st_dev, own.st_ino
+    identity = status.st_dev, status.st_ino
     if identity in above:
         raise HicorexError(f"{folder} links to a folder that holds it; remove that link.")
     if MODEL in names:

@@ -27,7 +27,7 @@ def stamp_of(file: str | int, files: Any = None) -> Stamp:
 
 
 def now(file: str | int, files: Any = None) -> Stamp:
-    """Size, time of the last change and, on this computer, that of the last change of anything and the inode.
+    """Size and time of the last change; on this computer also the time of the last change of status, and the inode.
 
     The number of the device is not the same on all computers that share a file.
     """
@@ -54,7 +54,7 @@ def check_stamp(path: str, stamp: Stamp, files: Any = None) -> None:
 
 @contextmanager
 def unchanged(path: str, stamp: Stamp) -> Iterator[None]:
-    """Refuse a file that is not what it was before or after it is read; of errors this is the first to be told."""
+    """Refuse a file that has changed before or after it is read; this is told rather than any other error."""
     check_stamp(path, stamp)
     try:
         yield
@@ -71,7 +71,10 @@ def check_handle(path: str, handle: int, stamp: Stamp) -> None:
 
 
 def whole(name: str, look: Callable[..., T], *given: Any, form: str | None = None) -> T:
-    """What a library says of a file, of a form if its first bytes tell it; of a broken one it may say anything."""
+    """What ``look`` gives for a file; whatever it raises for a broken one becomes one message.
+
+    ``form`` is the format of the file, None if its first bytes do not tell it.
+    """
     try:
         return look(*given)
     except (HicorexError, MemoryError):
@@ -108,6 +111,6 @@ def not_opened(name: str, error: OSError) -> HicorexError:
 
 
 def unreadable(name: str, error: Exception) -> HicorexError:
-    """What is said of a file in the middle of which something fails."""
+    """What is said of a file that fails while it is read."""
     reason = " ".join((getattr(error, "strerror", None) or str(error)).split()).rstrip(".") or type(error).__name__
     return HicorexError(f"{name} cannot be read: {reason}; make or fetch it again.")

@@ -19,17 +19,17 @@ def common_schema(parts: Sequence[TableFile], order: Sequence[str] | None) -> pa
         check_names(part.name, held)
         for column in sorted({*held} ^ {*names}, key=[*names, *held].index):
             raise column_differs(part, first, column, column in held)
-        for column, own in zip(held, part.schema.types, strict=True):
-            if own == types[column]:
+        for column, given in zip(held, part.schema.types, strict=True):
+            if given == types[column]:
                 continue
-            wide = _wider(types[column], own)
+            wide = _wider(types[column], given)
             if wide is None and not part.is_blank(column):
                 if not all(before.is_blank(column) for before in parts[:at]):
                     raise HicorexError(
-                        f"{part.name} has column {column!r} as {own}, the files before as {types[column]}; "
+                        f"{part.name} has column {column!r} as {given}, the files before as {types[column]}; "
                         f"write it again with {types[column]}."
                     )
-                wide = own
+                wide = given
             types[column] = wide or types[column]
     for column in order or ():
         if column not in types:
@@ -82,7 +82,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def width(kind: pa.DataType) -> int | None:
-    """Bits of a value, None if they are not always as many."""
+    """The number of bits of a value, None if it varies."""
     if pa.types.is_dictionary(kind):
         return kind.index_type.bit_width
     try:

@@ -40,4 +40,4 @@ def format_of(start: bytes) -> FileFormat:
     """
     if not start:
         return FileFormat.EMPTY
-    return next((own for signature, own in SIGNATURES.items() if start.startswith(signature)), FileFormat.OTHER)
+    return next((form for signature, form in SIGNATURES.items() if start.startswith(signature)), FileFormat.OTHER)

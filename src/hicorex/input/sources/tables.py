@@ -141,7 +141,7 @@ class TableSource(Source):
 
 
 def _joined(pieces: list[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Pieces below one another in memory of their own, so that what they are cut from can be freed."""
+    """Pieces below one another, as a copy, so that what they are cut from can be freed."""
     columns = []
     for column in pa.concat_tables(pieces).columns:
         # More text than one array can hold, and types that cannot be joined, stay in pieces.

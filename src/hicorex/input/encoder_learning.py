@@ -17,7 +17,11 @@ Ranks = dict[int, tuple[np.ndarray, np.ndarray]]
 
 
 class Scales(NamedTuple):
-    """By which numbers columns are standardised, and whether they vary at all, (n_columns,) each."""
+    """The numbers by which columns are standardised, (n_columns,) each.
+
+    size, centre, spread : a value becomes (value / size - centre) / spread
+    informative : whether a column varies at all
+    """
 
     size: np.ndarray
     centre: np.ndarray
@@ -69,7 +73,7 @@ def to_scores(ranks: Ranks, numbers: np.ndarray, columns: np.ndarray) -> None:
 
 
 def _scores_of(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values, rising, and the normal quantile of each one's middle rank."""
+    """The distinct values, rising, and the normal quantile of the middle rank of each."""
     observed = ~np.isnan(values)
     if not observed.any():
         return np.zeros(1), np.zeros(1)
@@ -81,23 +85,29 @@ def _scores_of(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def blocks_of_columns(kinds: list[str], survey: Survey, sparse: bool) -> list[np.ndarray]:
-    """The columns of each block: numbers, then columns of two categories without gaps, then other categories."""
+    """The columns of each block.
+
+    Blocks of numbers come first, then those of two categories without gaps, then those of other categories.
+    """
     numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
     coded = np.array(list(survey.categories), int)
     # Cells of a sparse table that are not stored hold 0, the first of two categories in a product.
-    two = {i for i, own in survey.categories.items() if own.size == 2 and (own[0] == 0 or not sparse)}
+    two = {i for i, known in survey.categories.items() if known.size == 2 and (known[0] == 0 or not sparse)}
     binary = np.array([i in two and not survey.gaps[i] for i in coded.tolist()], bool)
     return [*chunks(numeric), *chunks(coded[binary]), *chunks(coded[~binary])]
 
 
 def chunks(columns: np.ndarray) -> list[np.ndarray]:
-    """Columns in parts of equal size: few, since each costs time of its own, but more than one for two threads."""
+    """Columns in parts of equal size.
+
+    The parts are few, since each costs time; many columns make two at least, one for each of two threads.
+    """
     n_parts = max(-(-columns.size // BLOCK_COLUMNS), 2 if columns.size >= 1000 else 1)
     return np.array_split(columns, n_parts) if columns.size else []
 
 
 def warn_of_many_categories(survey: Survey, names: list[str] | None) -> None:
-    """Warn of whole numbers that "auto" takes for categories, though there are very many of them."""
+    """Warn of columns of whole numbers that are read as categories and have very many different values."""
     many = [
         column_name(names, i)
         for i, categories in survey.categories.items()

@@ -1,4 +1,4 @@
-"""The kinds of marginals that the user asks for, column by column."""
+"""The kind of marginal of each column, by what the user asks for in ``marginals=``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,10 @@ from hicorex.input.sources import Source
 
 
 def resolve_kinds(source: Source, marginals: Any) -> list[str]:
-    """The kind of each column, from "auto", one kind for all, a list or a mapping by name or index."""
+    """The kind of each column.
+
+    ``marginals`` is "auto", one kind for all columns, a list of kinds, or a mapping from names or indices to kinds.
+    """
     n_columns = source.shape[1]
     if isinstance(marginals, str):
         given: dict[int, str] = {} if marginals == "auto" else dict.fromkeys(range(n_columns), marginals)
