@@ -1,7 +1,7 @@
 """Writes into docs/architecture.md which functions five calls enter, in order: ``python docs/walk.py``.
 
-Each function stands where it is entered first. What is private to a module and the compiled loops of kernels/ are left
-out; of the later calls also what the first one enters.
+Each function stands where it is entered first. Left out are what is private to a module, the verbs of kernels/,
+marginals/ and engine/, which serve all others, and of the later calls what the first one enters.
 """
 
 import re
@@ -12,6 +12,8 @@ import textwrap
 from itertools import groupby
 from pathlib import Path
 
+# Folders whose functions are called from all over.
+SERVING = ("kernels", "marginals", "engine", "support")
 PAGE = Path(__file__).with_name("architecture.md")
 TABLE = """
     from hicorex.datasets import make_latent_tree
@@ -84,16 +86,20 @@ def walk(before: str, call: str) -> list[tuple[str, str]]:
     return [
         (module, name)
         for module, name in entered
-        if not re.search(r"(^|\.)_|<", name) and not module.startswith("kernels.")
+        if not re.search(r"(^|\.)_|<", name) and not module.startswith(SERVING)
     ]
 
 
 def listed(entered: list[tuple[str, str]], common: set[tuple[str, str]]) -> str:
-    """The functions as a numbered list, those of a module one after the other on a line; common ones as a mark."""
+    """The functions as a numbered list, those of a folder one after the other; common ones as an ellipsis."""
     lines = []
-    for place, group in groupby(entered, key=lambda pair: "common" if pair in common else pair[0]):
-        names = ", ".join(name for _, name in group)
-        text = "1. ..." if place == "common" else f"1. `{place}`: {names}"
+    for folder, group in groupby(entered, key=lambda pair: "" if pair in common else pair[0].partition(".")[0]):
+        places = [(module.removesuffix(".__init__").partition(".")[2], name) for module, name in group]
+        by_module = [
+            (module, [name for _, name in names]) for module, names in groupby(places, key=lambda place: place[0])
+        ]
+        text = "; ".join(f"{module}: {', '.join(names)}" if module else ", ".join(names) for module, names in by_module)
+        text = f"1. `{folder}{'/' if by_module[0][0] else '.py'}` {text}" if folder else "1. ..."
         lines += textwrap.wrap(text, 120, subsequent_indent="   ", break_on_hyphens=False)
     return "\n".join(lines)
 
