@@ -134,7 +134,7 @@ def test_an_interruption_of_the_last_step(fitted, name, method, monkeypatch):
     streaming = MODELS[name]().fit(OLD).partial_fit(OLD)
     with monkeypatch.context() as patched:
         module = "hierarchy" if name == "hierarchy" else "learning" if method == "fit" else "corex"
-        patched.setattr(f"hicorex.{module}.gather", interrupted)
+        patched.setattr(f"hicorex.estimators.{module}.gather", interrupted)
         for model in (fitted[name], streaming, MODELS[name]()):
             assert_unchanged(model, lambda m: getattr(m, method)(OLD[::-1]), KeyboardInterrupt, "here")
     again = MODELS[name]().fit(OLD).partial_fit(OLD).partial_fit(OLD[::-1])

@@ -15,6 +15,8 @@ from conftest import PROJECT, WINE
 
 import hicorex
 from hicorex.cli.folder import NAMES
+from hicorex.cli.options import Structure
+from hicorex.layer.structure import RULES
 from hicorex.storage.outputs import is_written
 
 COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
@@ -200,3 +202,7 @@ def test_noise_is_told_as_such(run, tmp_path):
     said = run("fit", "x.npy", "--layers", "auto").out
     assert "There is no further layer: in layer 1, 1 factor explains -" in said
     assert "no more than chance." in " ".join(said.split())
+
+
+def test_the_command_line_knows_every_structure_rule():
+    assert {rule.value for rule in Structure} == set(RULES)

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -232,3 +233,12 @@ def test_why_a_hierarchy_of_format_1_stops_is_told_by_its_data(asked, words, rea
     assert again.stop_reason_ is (reason or model.stop_reason_)
     assert reason or again.stop_reason_ is StopReason.NOTHING_MORE
     assert again.next_sizing_ is None
+
+
+def test_a_tuple_of_names_that_files_do_not_know_is_refused_when_it_is_written():
+    class Pair(NamedTuple):
+        one: int
+        other: int
+
+    with pytest.raises(HicorexError, match="Pair, which a file cannot hold"):
+        to_bytes("model", {"pair": Pair(1, 2)})

@@ -178,6 +178,8 @@ def _pack(value: Any, place: str, tensors: dict[str, np.ndarray]) -> Any:
             return {"is": name, "of": {f: _pack(v, f"{place}.{f}", tensors) for f, v in held.items()}}
     if isinstance(value, np.ndarray):
         return _pack_array(value, place, tensors)
+    if hasattr(value, "_fields"):  # which would be read as a plain tuple
+        raise _not_held(value, place)
     if isinstance(value, list | tuple):
         packed = [_pack(item, f"{place}.{i}", tensors) for i, item in enumerate(value)]
         return {"is": "tuple", "of": packed} if isinstance(value, tuple) else packed
@@ -186,7 +188,11 @@ def _pack(value: Any, place: str, tensors: dict[str, np.ndarray]) -> Any:
         return {"is": "map", "of": [[_pack(k, "", {}), _pack(v, f"{place}.{i}", tensors)] for i, (k, v) in items]}
     if isinstance(value, np.random.RandomState):
         return {"is": "random state", "of": _pack(value.get_state(), place, tensors)}
-    raise HicorexError(f"{place[1:] or 'The model'} is of type {type(value).__name__}, which a file cannot hold.")
+    raise _not_held(value, place)
+
+
+def _not_held(value: Any, place: str) -> HicorexError:
+    return HicorexError(f"{place[1:] or 'The model'} is of type {type(value).__name__}, which a file cannot hold.")
 
 
 def _pack_array(array: np.ndarray, place: str, tensors: dict[str, np.ndarray]) -> Any:
