@@ -130,7 +130,7 @@ class Workers:
 
 @contextmanager
 def bare(n_workers=2, threads=1, ttl=LONG):
-    """A client, and workers without a nanny, which are given up when they stand still for so many seconds."""
+    """A client, and workers without a nanny, which are given up when they stand still for ``ttl``."""
     with (
         dask.config.set(OPTIONS | {"distributed.scheduler.worker-ttl": ttl}),
         distributed.LocalCluster(n_workers=0, processes=True, dashboard_address=":0") as cluster,

@@ -21,8 +21,8 @@ from hicorex.datasets import make_latent_tree
 
 # Workers of clusters alone import it.
 collect_ignore = ["forked.py"]
-# Models that several files look at.
-pytest_plugins = ["fitted"]
+# Models and folders of results that several files look at.
+pytest_plugins = ["fitted", "result_folders"]
 # Pictures are drawn without a screen.
 os.environ["MPLBACKEND"] = "Agg"
 

@@ -81,7 +81,7 @@ def test_set_output_names_the_factors(frame, container):
     assert labels.shape == (200, 2)
 
 
-def test_feature_names_out():
+def test_feature_names_out_are_those_of_factors():
     X, _ = make_independent_clusters(cluster_size=3, random_state=0)
     assert list(Corex(3, random_state=0).fit(X).get_feature_names_out()) == [f"layer1_factor{j}" for j in range(3)]
 

@@ -59,14 +59,14 @@ def test_monthly_returns_of_companies_that_are_there_throughout(kind, tmp_path):
     assert_allclose(found.data, ends[1:] / ends[:-1] - 1)
 
 
-def test_lines_in_any_order(tmp_path):
+def test_lines_may_come_in_any_order(tmp_path):
     lines = FILES["aa"].splitlines(keepends=True)
     turned = {"aa": "".join(reversed(lines)), "msft": FILES["msft"].replace("\n", "\r\n")}
     found, plain = (load_quantquote(folder_of(files, tmp_path / name)) for name, files in (("a", turned), ("b", FILES)))
     assert_allclose(found.data, plain.data[:, [0, 2]])
 
 
-def test_sectors_from_a_mapping_and_a_file(tmp_path):
+def test_sectors_come_from_a_mapping_or_a_file(tmp_path):
     path = folder_of(FILES, tmp_path / "q")
     found = load_quantquote(path, sectors={"AA": "Materials", "MSFT": "IT", "OTHER": "IT"})
     assert found.sectors == ["Materials", None, "IT"]
@@ -97,7 +97,7 @@ def test_a_broken_line_is_named_with_its_file(make, line, said, tmp_path):
 
 
 @pytest.mark.parametrize("make", [folder_of, zip_of])
-def test_archives_without_returns(make, tmp_path):
+def test_archives_without_returns_are_refused(make, tmp_path):
     for number, (files, said) in enumerate(
         [
             ({}, r"no daily/table_<ticker>\.csv"),
@@ -111,7 +111,7 @@ def test_archives_without_returns(make, tmp_path):
             load_quantquote(make(files, tmp_path / f"{number}.zip"))
 
 
-def test_what_is_no_archive(tmp_path):
+def test_what_is_no_archive_is_refused(tmp_path):
     with pytest.raises(HicorexError, match="not there"):
         load_quantquote(tmp_path / "none.zip")
     (tmp_path / "q.zip").write_bytes(b"PK\3\4 cut off")
@@ -119,7 +119,7 @@ def test_what_is_no_archive(tmp_path):
         load_quantquote(tmp_path / "q.zip")
 
 
-def test_ready_tables(tmp_path):
+def test_ready_tables_are_read(tmp_path):
     text = "month,b,NA,a\n1998-02,0.25,,-0.5\n1998-03,0.5,1,0\n"
     (tmp_path / "returns.csv").write_text(text)
     (tmp_path / "monthly_returns.csv.gz").write_bytes(gzip.compress(text.encode()))
@@ -134,13 +134,13 @@ def test_ready_tables(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "month,a\n", "month\n1998-02\n", "month,a\n1998-02,x\n", "month,a\n1998-02\n"])
-def test_broken_tables(text, tmp_path):
+def test_broken_tables_are_refused(text, tmp_path):
     (tmp_path / "returns.csv").write_text(text)
     with pytest.raises(HicorexError, match=r"returns\.csv is"):
         load_quantquote(tmp_path / "returns.csv")
 
 
-def test_the_papers_companies(real_data):
+def test_the_papers_companies_are_read(real_data):
     found = load_quantquote(real_data / "sp500")
     assert found.data.shape == (186, 388)
     assert (found.months[0], found.months[-1]) == ("1998-02", "2013-07")

@@ -53,7 +53,7 @@ def test_most_likely_labels_feed_the_next_layer(model, tree):
         below = labels
 
 
-def test_names_and_frames(tree):
+def test_frames_name_the_factors_of_all_layers(tree):
     X = pd.DataFrame(tree[0]).add_prefix("v").astype("category")
     model = HierarchicalCorex((6, 1), n_init=2, random_state=0).set_output(transform="pandas").fit(X)
     labels = model.transform(X)
@@ -85,7 +85,7 @@ def test_weights_are_repeated_rows(tree):
     assert_allclose(weighted.bounds_.upper, repeated.bounds_.upper)
 
 
-def test_same_seed_same_bits(tree):
+def test_the_same_seed_gives_the_same_bits(tree):
     X, _ = tree
     one, four = (HierarchicalCorex((6, 1), n_init=2, n_jobs=n, random_state=3).fit(X) for n in (1, 4))
     assert one.bounds_ == four.bounds_

@@ -99,7 +99,7 @@ def test_imports_and_fits_where_nothing_can_be_written(tmp_path):
     assert run.stdout.strip() == "(30, 1)", run.stderr
 
 
-def test_information_of_known_distributions():
+def test_information_of_known_distributions_is_right():
     coin = np.array([0.5, 0.5])
     assert_allclose(entropy(coin), np.log(2))
     assert entropy([1.0, 0.0]) == 0
@@ -112,7 +112,7 @@ def test_information_of_known_distributions():
 
 
 @pytest.mark.parametrize("make", [make_independent_clusters, make_overlapping_clusters])
-def test_truth_of_the_synthetic_examples(make):
+def test_truth_of_the_synthetic_examples_is_right(make):
     X, truth = make(n_samples=100_000, cluster_size=3, random_state=0)
     coins = truth.factors.T
     if make is make_independent_clusters:
@@ -137,7 +137,7 @@ def test_truth_of_a_latent_tree_equals_enumeration():
     assert X.shape == (200_000, 6)
 
 
-def test_latent_trees_of_odd_shapes():
+def test_latent_trees_may_have_odd_shapes():
     for shape in ((2, 4), (5, 1)):
         assert np.isfinite(make_latent_tree(50, 3, shape, random_state=0)[1].total_correlation)
     X, truth = make_latent_tree(400, 6, (2,), root_flip=0, flip=(0, 0), random_state=0)

@@ -44,7 +44,7 @@ def test_example_2_overlaps_rightly_for_every_data_seed(structure):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_latent_tree_of_2000_variables(seed):
+def test_latent_tree_of_2000_variables_is_found(seed):
     X, truth = make_latent_tree(2000, 2000, 20, random_state=seed)
     corex = Corex(20, n_init=3, random_state=seed).fit(X)
     assert adjusted_rand_score(truth.clusters, corex.clusters_) == 1
@@ -53,7 +53,7 @@ def test_latent_tree_of_2000_variables(seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("structure", ["unique", "tree"])
-def test_latent_tree_of_10000_variables(structure):
+def test_latent_tree_of_10000_variables_is_found(structure):
     X, truth = make_latent_tree(1000, 10_000, 20, random_state=0)
     corex = Corex(20, n_init=2, structure=structure, random_state=0).fit(X)
     assert adjusted_rand_score(truth.clusters, corex.clusters_) == 1

@@ -6,10 +6,10 @@ from hicorex import Corex, HierarchicalCorex
 
 
 @parametrize_with_checks([Corex(), HierarchicalCorex()])
-def test_scikit_learn_contract(estimator, check):
+def test_scikit_learns_checks_pass(estimator, check):
     check(estimator)
 
 
 @parametrize_with_checks([Corex("auto"), HierarchicalCorex("auto")])
-def test_scikit_learn_contract_of_automatic_sizes(estimator, check):
+def test_scikit_learns_checks_pass_with_automatic_sizes(estimator, check):
     check(estimator)

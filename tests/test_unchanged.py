@@ -29,7 +29,7 @@ NEW += np.random.default_rng(0).normal(scale=0.2, size=NEW.shape)
 
 
 class Ending(Progress):
-    """Ends a fit at its so many-th iteration."""
+    """Ends a fit at the iteration of this number, counted from 1."""
 
     def __init__(self, error, iteration):
         self._error, self._left = error, iteration
@@ -46,7 +46,7 @@ def state_of(model, X):
     if not hasattr(model, "bounds_"):
         return attributes
     said = model.transform(X), model.log_z(X), model.score(X), repr(model.bounds()), repr(model.bounds(X))
-    return attributes, model_bytes(model), [np.asarray(own).tolist() for own in said]
+    return attributes, model_bytes(model), [np.asarray(result).tolist() for result in said]
 
 
 def assert_unchanged(model, act, error, match=None):
@@ -85,7 +85,7 @@ def fitted():
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("case", REFUSED)
-def test_input_that_is_refused(fitted, name, case):
+def test_input_that_is_refused_changes_no_model(fitted, name, case):
     for model in (fitted[name], MODELS[name]()):
         before = model.marginals
         if case == "no kind":  # the parameter alone is another afterwards
@@ -95,14 +95,14 @@ def test_input_that_is_refused(fitted, name, case):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_batches_that_are_refused_after_a_fit(fitted, name):
+def test_batches_that_are_refused_after_a_fit_change_no_model(fitted, name):
     model = fitted[name]
     assert_unchanged(model, lambda m: m.partial_fit(OLD[NAMES[:-1]]), ValueError, "feature")
     assert_unchanged(model, lambda m: m.partial_fit(OLD.rename(columns={"a": "z"})), ValueError, "feature")
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_checkpoint_of_other_data_or_parameters(fitted, name, tmp_path):
+def test_a_checkpoint_of_other_data_or_parameters_changes_no_model(fitted, name, tmp_path):
     path = tmp_path / "c"
     MODELS[name]().fit(OLD, checkpoint=path)
     for model in (fitted[name], MODELS[name]()):
@@ -115,7 +115,7 @@ def test_a_checkpoint_of_other_data_or_parameters(fitted, name, tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("iteration", [1, 3])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ClusterLostError])
-def test_an_end_in_the_middle_of_the_loop(fitted, name, error, iteration, tmp_path):
+def test_an_end_in_the_middle_of_the_loop_changes_no_model(fitted, name, error, iteration, tmp_path):
     for k, model in enumerate((fitted[name], MODELS[name]())):
         for act in (lambda m, k=k: m.fit(NEW, checkpoint=tmp_path / f"c{k}"), lambda m: m.fit(NEW)):
             with heard_by(Ending(error, iteration)):
@@ -127,7 +127,7 @@ def test_an_end_in_the_middle_of_the_loop(fitted, name, error, iteration, tmp_pa
 
 @pytest.mark.parametrize("name", ["layer", "hierarchy"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_an_interruption_of_the_last_step(fitted, name, method, monkeypatch):
+def test_an_interruption_of_the_last_step_changes_no_model(fitted, name, method, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt("here")
 
@@ -142,7 +142,7 @@ def test_an_interruption_of_the_last_step(fitted, name, method, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["layer", "hierarchy"])
-def test_warnings_that_are_errors(fitted, name):
+def test_warnings_that_are_errors_change_no_model(fitted, name):
     strange = OLD.assign(c=OLD["c"] * 2)
     streaming = MODELS[name]().fit(OLD).partial_fit(OLD)
     with warnings.catch_warnings():

@@ -50,29 +50,29 @@ def model(make):
 
 
 @pytest.mark.parametrize("method", ["fit", "fit_transform", "partial_fit"])
-def test_of_convergence(make, method):
+def test_a_fit_that_stops_early_warns_of_it_here(make, method):
     for output in ("default", "pandas"):
         own = make(max_iter=1).set_output(transform=output)
         told_here(lambda: getattr(own, method)(X), ConvergenceWarning, "max_iter")  # noqa: B023
 
 
 @pytest.mark.parametrize("method", ["transform", "posteriors", "log_odds", "log_z", "score", "surprise", "bounds"])
-def test_of_unseen_categories(model, method):
+def test_unseen_categories_are_warned_of_here(model, method):
     told_here(lambda: getattr(model, method)(STRANGE), UserWarning, "not seen count as missing, in column 'c'")
 
 
-def test_of_unseen_categories_in_a_stream(make):
+def test_unseen_categories_in_a_stream_are_warned_of_here(make):
     own = make().fit(X).partial_fit(X)
     told_here(lambda: own.partial_fit(STRANGE), UserWarning, "not seen")
 
 
-def test_of_unseen_categories_in_the_report_and_with_frames_as_output(make, tmp_path):
+def test_unseen_categories_in_the_report_and_with_frames_as_output_are_warned_of_here(make, tmp_path):
     own = make().set_output(transform="pandas").fit(X)
     told_here(lambda: own.transform(STRANGE), UserWarning, "not seen")
     told_here(lambda: own.report(tmp_path / "r.html", STRANGE), UserWarning, "not seen")
 
 
-def test_in_a_pipeline_and_in_cross_validation(make):
+def test_pipelines_and_cross_validation_warn_here(make):
     pipe = make_pipeline(FunctionTransformer(), make(max_iter=1))
     told_here(lambda: pipe.fit(X), ConvergenceWarning, "max_iter")
     told_here(lambda: pipe.fit_transform(X), ConvergenceWarning, "max_iter")
@@ -80,13 +80,13 @@ def test_in_a_pipeline_and_in_cross_validation(make):
     told_here(lambda: cross_val_score(make(max_iter=1), X, cv=2), ConvergenceWarning, "max_iter")
 
 
-def test_of_many_categories(make):
+def test_very_many_categories_are_warned_of_here(make):
     many = X.assign(c=np.arange(len(X)))
     told_here(lambda: make().fit(many), UserWarning, "very many in column 'c'")
     told_here(lambda: make().partial_fit(many), UserWarning, "very many in column 'c'")
 
 
-def test_of_a_checkpoint_that_cannot_be_written(make, tmp_path, monkeypatch):
+def test_a_checkpoint_that_cannot_be_written_is_warned_of_here(make, tmp_path, monkeypatch):
     def full(*args):
         raise HicorexError("The disk is full.")
 
@@ -94,7 +94,7 @@ def test_of_a_checkpoint_that_cannot_be_written(make, tmp_path, monkeypatch):
     told_here(lambda: make().fit(X, checkpoint=Checkpoint(tmp_path / "c", every=0)), UserWarning, "disk is full")
 
 
-def test_of_posteriors_that_look_like_states():
+def test_posteriors_that_look_like_states_are_warned_of_here():
     posteriors = np.eye(2)[np.arange(40) % 2]
     told_here(lambda: representation_bounds(X, posteriors, n_jobs=1), UserWarning, "sums to one")
 

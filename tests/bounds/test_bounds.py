@@ -66,7 +66,7 @@ def test_bounds_are_tight_where_factors_differ():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_three_layers_of_a_latent_tree(seed):
+def test_three_layers_of_a_latent_tree_are_found(seed):
     X, truth = make_latent_tree(5000, 400, (20, 4), root_flip=0.2, random_state=seed)
     model = HierarchicalCorex((20, 4, 1), n_init=5, random_state=seed).fit(X)
     crossed = model.bounds(cv=5)

@@ -173,7 +173,7 @@ def test_demo_shows_truth_bounds_and_structure(demo):
     assert max(malignant[0] + benign[1], malignant[1] + benign[0]) / 569 > 0.9
 
 
-def test_the_commands_of_the_readme(demo, run, monkeypatch):
+def test_the_commands_of_the_readme_say_what_it_says(demo, run, monkeypatch):
     printed, folder = demo
     monkeypatch.chdir(folder)
     readme = (PROJECT / "README.md").read_text()

@@ -148,7 +148,7 @@ def test_debug_shows_where_an_error_arose(run, odd_files, monkeypatch, capsys):
 
 
 def with_files_of(most, folder, *words, stdout=subprocess.PIPE):
-    """A command in a process of its own, whose files may have so many bytes, as if the disk were full then."""
+    """A command in another process, whose files may have at most ``most`` bytes, as if the disk were full then."""
     return subprocess.run(
         [sys.executable, "-m", "hicorex", *words],
         cwd=folder,

@@ -11,7 +11,7 @@ from hicorex.findings.groups import groupings_of
 NAMES = ["AA", "NA", "IBM", "T", "XOM", "zero", "one", "two"]
 
 
-def test_a_mapping():
+def test_a_mapping_groups_variables_by_name():
     (found,) = groupings_of(NAMES, {"AA": "metal", "IBM": "tech", "T": "tech", "else": "x", "NA": None, "XOM": np.nan})
     assert found.title == "group"
     assert found.groups == ("tech", "metal")
@@ -45,7 +45,7 @@ def test_a_file_gives_each_column_of_few_values(tmp_path):
     assert groupings_of(NAMES, str(file))[1].number[0] == 0 if found[1].groups[0] == "Q" else 1
 
 
-def test_a_file_of_semicolons_with_gaps(tmp_path):
+def test_a_file_may_have_semicolons_and_gaps(tmp_path):
     file = tmp_path / "groups.csv"
     file.write_text("name;group\nAA;metal\nNA;\nIBM;tech\nT;tech\n")
     (found,) = groupings_of(NAMES, file)
@@ -61,7 +61,7 @@ def test_missing_groups_are_none(missing):
     assert groupings_of(NAMES, pd.Series([1, pd.NA], index=["AA", "T"], dtype="Int64"))[0].groups == ("1",)
 
 
-def test_a_file_without_a_header(tmp_path):
+def test_a_file_may_have_no_header(tmp_path):
     file = tmp_path / "groups.csv"
     file.write_text("AA,metal\nIBM,tech\nT,tech\n")
     (found,) = groupings_of(NAMES, file)

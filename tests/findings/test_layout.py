@@ -101,7 +101,7 @@ def test_the_same_graph_has_the_same_layout(learned):
     ],
     ids=["a variable", "no links", "an empty factor", "nothing on top", "nothing"],
 )
-def test_odd_graphs(levels, links):
+def test_odd_graphs_are_laid_out(levels, links):
     layout = arrange(graph(levels, links))
     assert np.all((layout.place >= 0) & (layout.place < 1))
     assert np.all(np.isfinite([*layout.polar(), *layout.layered()]))

@@ -129,7 +129,7 @@ def mixed_frame(n_rows=140_000):
     return frame
 
 
-def test_data_frames_of_mixed_types_with_gaps(client):
+def test_data_frames_of_mixed_types_with_gaps_give_the_same_bits(client):
     frame = mixed_frame()
     here = Corex(2, **FAST).fit(frame)
     X = dd.from_pandas(frame, npartitions=5)
@@ -156,7 +156,7 @@ def test_bounds_of_new_samples_have_the_bits_of_samples_in_memory(client):
 
 
 @pytest.mark.parametrize("structure", ["overlap", "tree"])
-def test_rules_weights_and_floats(client, structure):
+def test_rules_weights_and_floats_give_the_same_bits(client, structure):
     X = mixed_frame()[["float", "other float", "integer"]].astype(float).to_numpy()
     weight = np.random.default_rng(2).random(len(X)) + 0.5
     here = Corex(2, structure=structure, **FAST).fit(X, sample_weight=weight)
@@ -164,7 +164,7 @@ def test_rules_weights_and_floats(client, structure):
     assert result(there) == result(here)
 
 
-def test_hierarchies(client):
+def test_hierarchies_give_the_same_bits(client):
     here = HierarchicalCorex((3, 1), **FAST).fit(table())
     X = da.from_array(table(), chunks=(90_000, 12))
     there = HierarchicalCorex((3, 1), **FAST).fit(X)
@@ -172,7 +172,7 @@ def test_hierarchies(client):
     np.testing.assert_array_equal(np.asarray(there.transform(X)), here.transform(table()))
 
 
-def test_batches(client):
+def test_batches_give_the_same_bits(client):
     settings = FAST | {"max_iter": 15, "batch_size": 5000}
     here = Corex(3, **settings).fit(table())
     there = Corex(3, **settings).fit(da.from_array(table(), chunks=(90_000, 12)))
@@ -181,7 +181,7 @@ def test_batches(client):
     assert there.bounds_.lower == pytest.approx(full.bounds_.lower, rel=0.01)
 
 
-def test_sizes_that_are_found(client):
+def test_the_same_sizes_are_found(client):
     X = table()[:1500]
     here = Corex("auto", **FAST).fit(X)
     there = Corex("auto", **FAST).fit(da.from_array(X, chunks=(400, 12)))
@@ -197,7 +197,7 @@ def sparse_table(kind):
 
 
 @pytest.mark.parametrize("kind", ["presence", "counts", "amounts"])
-def test_sparse_chunks(client, kind):
+def test_sparse_chunks_give_the_same_bits(client, kind):
     X = sparse_table(kind)
     here = Corex(2, **FAST).fit(X)
     cuts = [0, 30_001, 130_000, 200_000]
@@ -257,7 +257,7 @@ def bad_tables():
 @pytest.mark.parametrize("where", ["client", "alone"])
 def test_what_is_no_table_is_said(request, name, where):
     request.getfixturevalue(where)
-    X, words = next((X, words) for own, X, words in bad_tables() if own == name)
+    X, words = next((X, words) for called, X, words in bad_tables() if called == name)
     with pytest.raises(HicorexError, match=words):
         Corex(2).fit(X)
 
@@ -313,7 +313,7 @@ def belongings():
             files.append(os.readlink(f"/proc/self/fd/{number}").partition(":")[0])
         except OSError:  # that of the folder itself
             continue
-    children = [child for own in Path("/proc/self/task").glob("*/children") for child in own.read_text().split()]
+    children = [child for file in Path("/proc/self/task").glob("*/children") for child in file.read_text().split()]
     return set(threading.enumerate()), sorted(files), sorted(children)
 
 
@@ -377,7 +377,7 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, 
         with strike.seen(), heard_by(Listener()):
             model.fit(X)
         assert result(model) == bits
-        # After so many iterations, and before the next was over
+        # The worker was lost after ``iterations`` iterations, and before the next was over
         assert struck == [False] * iterations + [True] * (4 - iterations)
         assert len(client.nthreads()) == 2
         assert_left(client, [])

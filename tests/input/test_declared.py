@@ -80,13 +80,13 @@ CHUNKS = {
 
 
 @pytest.mark.parametrize("kind", CHUNKS)
-def test_chunks_of_arrays(kind, where):
+def test_chunks_unlike_their_array_are_refused(kind, where):
     make, message = CHUNKS[kind]
     with pytest.raises(HicorexError, match=rf"^Chunk \(1, 0\) of the Dask array {message}"):
         Corex(1, **FAST).fit(array(make()))
 
 
-def test_chunks_of_new_samples(where):
+def test_chunks_of_new_samples_unlike_their_array_are_refused(where):
     model = Corex(1, **FAST).fit(numbers())
     for make, message in (CHUNKS["NaN where integers are said"], CHUNKS["fewer rows"]):
         X = array(make())
@@ -95,7 +95,7 @@ def test_chunks_of_new_samples(where):
                 use(X)
 
 
-def test_what_may_differ(where):
+def test_lengths_of_texts_and_orders_of_bytes_may_differ(where):
     """Lengths of texts and the order of bytes; numbers of rows that nobody has said; NaN in a type that has it."""
     expected = Corex(1, **FAST).fit(numbers()).tc_
     assert Corex(1, **FAST).fit(array(numbers(">i8")[30:])).tc_ == expected
@@ -142,13 +142,13 @@ def data_frame(harm):
 
 
 @pytest.mark.parametrize("kind", PARTITIONS)
-def test_partitions_of_data_frames(kind, where):
+def test_partitions_unlike_their_data_frame_are_refused(kind, where):
     harm, message = PARTITIONS[kind]
     with pytest.raises(HicorexError, match=f"^Partition 1 of the Dask data frame {message}"):
         Corex(1, **FAST).fit(data_frame(harm))
 
 
-def test_partitions_of_new_samples(where):
+def test_partitions_of_new_samples_unlike_their_data_frame_are_refused(where):
     model = Corex(1, **FAST).fit(frame())
     harm, message = PARTITIONS["other categories"]
     whole = dd.from_pandas(frame(), npartitions=2)

@@ -99,7 +99,7 @@ def nothing(name):
     return frame.to_pandas(types_mapper=pd.ArrowDtype) if "pandas" in name else frame
 
 
-def test_categories_that_are_numbers():
+def test_categories_may_be_numbers():
     values = [3, 1, None, 3, 2]
     for frame in (
         pd.DataFrame({"a": pd.Categorical(values)}),

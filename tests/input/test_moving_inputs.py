@@ -178,7 +178,7 @@ def test_files_that_change_before_the_second_reading(name, harm, tmp_path, monke
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", "c"])
-def test_mapped_files_that_shrank(mode, tmp_path):
+def test_mapped_files_that_shrank_are_refused(mode, tmp_path):
     np.save(tmp_path / "t.npy", numbers(rows=2000))
     mapped = np.load(tmp_path / "t.npy", mmap_mode=mode)
     shrink(tmp_path / "t.npy")
@@ -186,7 +186,7 @@ def test_mapped_files_that_shrank(mode, tmp_path):
         Corex(1, **PYTHON).fit(mapped)
 
 
-def test_datasets_that_map_their_files(tmp_path, monkeypatch):
+def test_datasets_that_map_their_files_are_read_through_handles(tmp_path, monkeypatch):
     """They are read through handles all the same: a mapping of a file that shrinks would end this process."""
     feather.write_feather(columns(rows=20_000), tmp_path / "t.feather", compression="uncompressed")
     mapping = fs.LocalFileSystem(use_mmap=True)
@@ -223,7 +223,7 @@ def test_folders_of_results_are_no_data(run, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["t"]
 
 
-def test_links(run, tmp_path):
+def test_links_are_followed_unless_they_lead_back_or_nowhere(run, tmp_path):
     write_folder(tmp_path / "elsewhere")
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "linked").symlink_to(tmp_path / "elsewhere")
@@ -259,7 +259,7 @@ def test_pipes_are_read_and_devices_refused(run, tmp_path):
         Corex(1).fit("/dev/zero")
 
 
-def test_empty_files(run, tmp_path):
+def test_empty_files_are_refused(run, tmp_path):
     for name in ("t.csv", "t.parquet", "t.npy"):
         (tmp_path / name).touch()
         assert f"{name} is empty; give a file with a header and rows." in run("fit", name).err

@@ -91,7 +91,7 @@ def as_folder(table, folder, n_files=3, **options):
 
 
 @pytest.mark.parametrize("kind", ["bits", "numbers"])
-def test_memory_maps(kind, room, tmp_path, request):
+def test_memory_maps_give_the_same_bits(kind, room, tmp_path, request):
     table = request.getfixturevalue(kind)
     X = as_map(table, tmp_path / "x.npy")
     whole, mapped = (Corex(3, **SETTINGS).fit(own) for own in (table, X))
@@ -105,7 +105,7 @@ def test_memory_maps(kind, room, tmp_path, request):
     assert isinstance(parts, Spool) == (room == "in a scratch file")
 
 
-def test_folders_files_and_datasets_of_mixed_types(room, mixed, tmp_path):
+def test_folders_files_and_datasets_of_mixed_types_give_the_same_bits(room, mixed, tmp_path):
     folder = as_folder(mixed, tmp_path / "table")
     whole = Corex(3, **SETTINGS).fit(pa.Table.from_pandas(mixed, preserve_index=False))
     for X in (folder, str(folder), ds.dataset(folder), as_folder(mixed, tmp_path / "one", 1) / "part0.parquet"):
@@ -116,7 +116,7 @@ def test_folders_files_and_datasets_of_mixed_types(room, mixed, tmp_path):
 
 
 @pytest.mark.parametrize("room", ["in a scratch file"], indirect=True)
-def test_layers(room, bits, tmp_path):
+def test_layers_give_the_same_bits(room, bits, tmp_path):
     X = as_map(bits, tmp_path / "x.npy")
     whole, mapped = (HierarchicalCorex((3, 1), **SETTINGS).fit(own) for own in (bits, X))
     assert_same(mapped, whole)
@@ -126,7 +126,7 @@ def test_layers(room, bits, tmp_path):
 
 
 @pytest.mark.parametrize("room", ["in a scratch file"], indirect=True)
-def test_ranks_weights_sizes_and_batches(room, numbers, tmp_path):
+def test_ranks_weights_sizes_and_batches_give_the_same_bits(room, numbers, tmp_path):
     X = as_map(numbers, tmp_path / "x.npy")
     weight = np.random.default_rng(1).integers(0, 3, N_ROWS).astype(float)
     for settings, own in (
@@ -192,7 +192,7 @@ def test_what_happens_to_files_once_they_are_read_does_not_matter(numbers, tmp_p
 
 
 @pytest.mark.parametrize("harm", ["changed", "gone", "broken"])
-def test_files_that_change_while_they_are_read(harm, mixed, tmp_path, monkeypatch):
+def test_files_that_change_while_they_are_read_are_refused(harm, mixed, tmp_path, monkeypatch):
     folder = as_folder(mixed, tmp_path / "table")
     file = folder / "part1.parquet"
     kept = file.read_bytes()
@@ -218,7 +218,7 @@ def test_files_that_change_while_they_are_read(harm, mixed, tmp_path, monkeypatc
     assert Corex(3, **SETTINGS).fit(folder, checkpoint=tmp_path / "fit").tc_ > 0
 
 
-def test_a_folder_of_different_columns_and_one_of_a_broken_file(mixed, tmp_path):
+def test_folders_of_different_columns_and_of_broken_files_are_refused(mixed, tmp_path):
     folder = as_folder(mixed, tmp_path / "table")
     pq.write_table(pa.table({"other": [1.0]}), folder / "part9.parquet")
     with pytest.raises(HicorexError, match=r"part9\.parquet has no column 'number0'"):

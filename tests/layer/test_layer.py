@@ -207,7 +207,7 @@ def test_relabelling_categories_changes_nothing():
     assert_allclose(named.alpha_.sum(axis=1), numbered.alpha_.sum(axis=1), atol=1e-6)
 
 
-def test_same_bits_for_any_number_of_threads():
+def test_any_number_of_threads_gives_the_same_bits():
     rng = np.random.default_rng(0)
     coins = rng.integers(2, size=(1500, 3))
     X = np.column_stack(

@@ -246,7 +246,7 @@ def test_names_at_both_ends_of_the_ring_keep_apart():
     assert _that_fit(place, [3, 2, 1], 0.05, around=False) == [0, 1, 2]
 
 
-def test_sectors_of_the_sp500(real_data):
+def test_sectors_of_the_sp500_lie_together(real_data):
     """The sectors can be told at a glance: neighbours on the ring mostly have the same colour."""
     returns = pd.read_csv(real_data / "sp500" / "monthly_returns.csv.gz", index_col=0)
     model = HierarchicalCorex((20, 3, 1), n_states=3, marginals="rank", random_state=0).fit(returns)

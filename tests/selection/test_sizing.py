@@ -102,7 +102,7 @@ def test_auto_claims_nothing_in_noise(seed):
     assert model.stop_reason_ is StopReason.NOTHING
 
 
-def test_auto_on_tiny_tables():
+def test_auto_finds_a_factor_at_least_in_tiny_tables():
     rng = np.random.default_rng(0)
     for shape in ((2, 1), (3, 2), (5, 5)):
         X = rng.normal(size=shape)

@@ -23,7 +23,7 @@ class Stop(Exception):
 
 @pytest.fixture
 def stopping(monkeypatch):
-    """A checkpoint that saves whenever it can, and stops the fit after so many times."""
+    """A checkpoint that saves whenever it can, and stops the fit after ``saves`` of them."""
 
     def make(path, saves):
         left = iter(range(saves - 1, -1, -1))
@@ -97,7 +97,7 @@ def test_finished_checkpoint_gives_the_model_at_once(tmp_path):
     assert (tmp_path / "c").read_bytes() == before
 
 
-def test_saves_no_more_often_than_asked(tmp_path, monkeypatch):
+def test_checkpoints_are_saved_no_more_often_than_asked(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", lambda *args: saved.append(args))
     HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=Checkpoint(tmp_path / "c", every=1e6))
