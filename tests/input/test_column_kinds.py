@@ -7,6 +7,7 @@ from written import lines, read
 
 from hicorex.input import notes
 from hicorex.input.column_kinds import (
+    KINDS,
     MOST_CODES,
     MOST_TEXTS,
     ColumnDecision,
@@ -18,6 +19,7 @@ from hicorex.input.column_kinds import (
     verdict_on_numbers,
     verdict_on_texts,
 )
+from hicorex.input.encoder import FAMILIES
 from hicorex.input.words import FORMS, REASONS, alike, common_reason, note_in_words, reason_in_words
 
 PLAIN = NumberFacts(
@@ -97,3 +99,7 @@ def test_every_reason_form_and_note_has_words():
         assert note_in_words(kind(*(examples[own.type] for own in dataclasses.fields(kind))))
     with pytest.raises(TypeError, match="a note without words"):
         note_in_words(notes.Note())
+
+
+def test_every_kind_has_a_family_of_marginals():
+    assert set(FAMILIES) == set(KINDS)

@@ -31,6 +31,8 @@ from hicorex.layer.data import Data, Part, digest_of, row_slices, tile_height, t
 from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
 from hicorex.marginals.base import Block
 
+# The family of marginals of each kind of column.
+FAMILIES: dict[str, type[Block]] = {"gaussian": Gaussian, "rank": Gaussian, "categorical": Categorical}
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
 # Standard deviations beyond which new values count as this far: their squares must stay finite, by any weight.
@@ -144,7 +146,7 @@ class Encoder:
 
     def is_coded(self, part: np.ndarray) -> bool:
         """Whether the columns of a block are categorical."""
-        return self.kinds[part[0]] == "categorical"
+        return FAMILIES[self.kinds[part[0]]] is Categorical
 
     def row_cells(self, stored: int) -> int:
         """The number of cells of a sample in blocks, if a table stores ``stored`` of them; numbers are never sparse."""

@@ -10,6 +10,7 @@ from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import ColumnTypeError, HicorexError
+from hicorex.input.column_kinds import KINDS
 from hicorex.input.readers import Reader, column_name, slices
 from hicorex.input.sources import Source
 from hicorex.layer.data import row_slices, tile_height
@@ -68,12 +69,9 @@ class Surveyor:
     """
 
     def __init__(self, kinds: list[str], n_rows: int, names: list[str] | None):
-        of_kind = {
-            kind: np.array([i for i, column_kind in enumerate(kinds) if column_kind == kind], int) for kind in {*kinds}
-        }
-        none = np.empty(0, int)
+        # All kinds must be known here: a column that nobody looks at would go unscaled into the fit.
         self._numeric, self._ranked, self._coded = (
-            of_kind.get(kind, none) for kind in ("gaussian", "rank", "categorical")
+            np.array([i for i, column_kind in enumerate(kinds) if column_kind == kind], int) for kind in KINDS
         )
         most = np.clip(RANK_CELLS // max(self._ranked.size, 1), FEWEST_RANKED, MOST_RANKED)
         self._step = int(np.ceil(n_rows / most))
