@@ -148,5 +148,5 @@ def test_large_tables_are_labelled_in_batches(monkeypatch):
     X, _ = make_independent_clusters(cluster_size=5, random_state=0)
     corex = Corex(2, random_state=0).fit(X)
     whole = corex.log_z(X)
-    monkeypatch.setattr("hicorex.fitted.fitted.BATCH_CELLS", 7 * X.shape[1])
+    monkeypatch.setattr("hicorex.fitted.layer.BATCH_CELLS", 7 * X.shape[1])
     assert_allclose(corex.log_z(X), whole)

@@ -21,7 +21,7 @@ from hicorex.datasets import make_latent_tree
 from hicorex.findings.groups import groupings_of
 from hicorex.findings.reasons import why_this_size
 from hicorex.findings.words import summary
-from hicorex.fitted.fitted import StopReason
+from hicorex.fitted.model import StopReason
 from hicorex.input.column_kinds import ColumnDecision, ColumnReason
 from hicorex.input.notes import Renamed
 from hicorex.report import named_samples, write_report

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from hicorex import Corex, HierarchicalCorex
 from hicorex.datasets import make_independent_clusters, make_latent_tree, make_overlapping_clusters
-from hicorex.fitted.fitted import StopReason
+from hicorex.fitted.model import StopReason
 from hicorex.selection.sizing import Search, SizeReason, Tried, choose_size
 
 

@@ -19,7 +19,7 @@ from safetensors import safe_open
 import hicorex
 from hicorex import Corex, HicorexError, HierarchicalCorex
 from hicorex.datasets import make_independent_clusters
-from hicorex.fitted.fitted import StopReason
+from hicorex.fitted.model import StopReason
 from hicorex.storage.archive import FORMAT, from_bytes, to_bytes
 
 

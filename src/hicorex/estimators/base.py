@@ -15,7 +15,7 @@ from hicorex.bounds.result import Bounds
 from hicorex.engine import LocalEngine
 from hicorex.estimators.learning import seed_of
 from hicorex.exceptions import HicorexError, UnsoundError, quietly
-from hicorex.fitted.fitted import FileReading, FittedModel
+from hicorex.fitted.model import FileReading, FittedModel
 from hicorex.fitted.surprise import Surprise
 from hicorex.input.readers import rows_of
 from hicorex.input.sources import Source, disk_source, source_of

@@ -10,7 +10,8 @@ from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.estimators.base import LayeredEstimator, Training, names_of_columns
 from hicorex.estimators.learning import LayerOptions, learn_layer, learn_more
-from hicorex.fitted.fitted import FittedModel, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.fitted.layer import OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.fitted.model import FittedModel
 from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import source_of
 from hicorex.input.weights import weighted

@@ -17,17 +17,8 @@ from hicorex.estimators.base import LayeredEstimator, Training, names_of_columns
 from hicorex.estimators.corex import PARAMETERS, Corex, options_of
 from hicorex.estimators.learning import Learned, learn_layer, learn_more
 from hicorex.exceptions import HicorexError
-from hicorex.fitted.fitted import (
-    FileReading,
-    FittedLayer,
-    FittedModel,
-    OfBatch,
-    StopReason,
-    log_odds_of,
-    posteriors_of,
-    states_and_log_z_of,
-    states_of,
-)
+from hicorex.fitted.layer import FittedLayer, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.fitted.model import FileReading, FittedModel, StopReason
 from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import Source, source_of
 from hicorex.input.weights import weighted

@@ -13,7 +13,7 @@ from hicorex.bounds.evaluation import LayerEvaluator, links_of
 from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.engine import Engine
 from hicorex.exceptions import warn_caller
-from hicorex.fitted.fitted import FittedLayer
+from hicorex.fitted.layer import FittedLayer
 from hicorex.fitted.surprise import Usual
 from hicorex.input.encoder import Encoder, label_data
 from hicorex.input.sources import Source

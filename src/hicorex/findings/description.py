@@ -9,7 +9,7 @@ import numpy as np
 
 from hicorex.findings.graph import ranked_links
 from hicorex.findings.reasons import why_no_further_layer, why_no_upper
-from hicorex.fitted.fitted import StopReason
+from hicorex.fitted.model import StopReason
 from hicorex.support.names import names_of
 
 if TYPE_CHECKING:

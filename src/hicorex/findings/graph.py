@@ -11,7 +11,7 @@ from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.estimators.base import LayeredEstimator
-    from hicorex.fitted.fitted import FittedLayer
+    from hicorex.fitted.layer import FittedLayer
 
 # What XML 1.0 has no way to write: control characters, halves of surrogate pairs, and two non-characters.
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

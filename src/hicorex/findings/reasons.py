@@ -1,7 +1,7 @@
 """Decisions of a fit in words: why a layer has its size, why there is no further layer, and no upper bound."""
 
 from hicorex.bounds.result import NoUpper, NoUpperReason
-from hicorex.fitted.fitted import FittedModel, StopReason
+from hicorex.fitted.model import FittedModel, StopReason
 from hicorex.selection.sizing import SizeReason, Sizing
 
 

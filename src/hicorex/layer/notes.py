@@ -10,7 +10,7 @@ from hicorex.layer.race import Run
 from hicorex.marginals.base import Block
 
 if TYPE_CHECKING:
-    from hicorex.fitted.fitted import FittedLayer
+    from hicorex.fitted.layer import FittedLayer
     from hicorex.input.encoder import Encoder
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
     from hicorex.estimators.base import LayeredEstimator
-    from hicorex.fitted.fitted import FittedLayer
+    from hicorex.fitted.layer import FittedLayer
 
 # Paul Tol's muted scheme, which people of any colour vision tell apart, in an order that sets neighbours off.
 PALETTE = ("#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#882255", "#44aa99", "#999933", "#aa4499")

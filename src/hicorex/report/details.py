@@ -19,7 +19,7 @@ from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.estimators.base import LayeredEstimator
-    from hicorex.fitted.fitted import FittedLayer
+    from hicorex.fitted.layer import FittedLayer
 
 # The most variables of a factor that are described state by state, and the most samples that they are described from.
 PROFILED, PROFILE_ROWS = 30, 50_000

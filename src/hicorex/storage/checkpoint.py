@@ -12,7 +12,7 @@ import numpy as np
 
 import hicorex
 from hicorex.exceptions import ClusterLostError, HicorexError, UnsoundError, warn_caller
-from hicorex.fitted.fitted import FittedLayer
+from hicorex.fitted.layer import FittedLayer
 from hicorex.input.encoder import Encoder
 from hicorex.layer.notes import Notes
 from hicorex.layer.options import FitOptions

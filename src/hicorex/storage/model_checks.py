@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
-from hicorex.fitted.fitted import FittedLayer, FittedModel, StopReason
+from hicorex.fitted.layer import FittedLayer
+from hicorex.fitted.model import FittedModel, StopReason
 from hicorex.input.column_kinds import KINDS
 from hicorex.input.encoder import Encoder
 from hicorex.input.survey import MOST_CATEGORIES

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from hicorex.exceptions import UnsoundError
-from hicorex.fitted.fitted import FittedLayer, FittedModel, StopReason
+from hicorex.fitted.layer import FittedLayer
+from hicorex.fitted.model import FittedModel, StopReason
 from hicorex.fitted.surprise import Usual
 from hicorex.input.encoder import Encoder
 from hicorex.storage.soundness import agree, is_a, known, list_of
