@@ -1,4 +1,4 @@
-"""Errors that tell what to do, and warnings that name the line of whoever called hicorex."""
+"""Errors that say what to do, and warnings that point at the line that called hicorex."""
 
 import warnings
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from hicorex.support.printing import printable_lines
 
 
 class HicorexError(ValueError):
-    """Something in the data or the options that hicorex cannot use as it is."""
+    """Data or an option that hicorex cannot use as it is."""
 
     def __str__(self) -> str:
         return printable_lines(super().__str__())  # names in it may be anything
 
 
 class ClusterLostError(HicorexError):
-    """A cluster that does not go on; what was done so far is in the checkpoint."""
+    """A cluster that was lost; the checkpoint holds what was done so far."""
 
 
 class ColumnTypeError(HicorexError, TypeError):
@@ -26,15 +26,15 @@ class ColumnTypeError(HicorexError, TypeError):
 
 
 class NotInPartsError(HicorexError):
-    """A file that can only be read at once."""
+    """A file that can only be read whole, not in parts."""
 
 
 class NotWrittenError(HicorexError):
-    """A file that cannot be written; what was there before is as it was."""
+    """A file that cannot be written; what was there before is unchanged."""
 
 
 class UnsoundError(HicorexError):
-    """Something in a file that no fit could have left there; in words, what and why."""
+    """Contents of a file that no fit could have written; the message says what and why."""
 
 
 # Frames of these packages lie between hicorex and its caller: wrappers of methods, pipelines, grid searches.
@@ -44,7 +44,7 @@ _QUIET = ContextVar("quiet", default=False)
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, from the nearest line of the program that is none of hicorex or scikit-learn."""
+    """Warn at the nearest calling line outside hicorex, scikit-learn and joblib."""
     if _QUIET.get():
         return
     # warnings.warn can skip packages by itself only from Python 3.12 on.
@@ -60,7 +60,7 @@ def _package(frame: FrameType) -> str:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Leave out what hicorex would warn of, in this thread alone: warnings.catch_warnings is for all of them."""
+    """Leave out the warnings of hicorex in this thread; warnings.catch_warnings would do so in all threads."""
     before = _QUIET.set(True)
     try:
         yield

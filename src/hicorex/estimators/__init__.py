@@ -1,1 +1,1 @@
-"""The public estimators, and how they learn: each is made of what its layers have learned."""
+"""The public estimators, and how they learn their layers."""

@@ -36,19 +36,19 @@ from hicorex.support.names import factor_names
 
 
 class Training(NamedTuple):
-    """The samples of a fit, which files do not get, and how many samples each of them is, None for one each."""
+    """The samples of a fit, and their sample_weight, None if each counts once. Files do not hold them."""
 
     samples: Any
     sample_weight: np.ndarray | None
 
     @classmethod
     def of(cls, X: Any, table: Source, sample_weight: np.ndarray | None) -> "Training":
-        """The samples as they were given, or only those with a weight."""
+        """The samples as they were given; with a sample_weight in memory, only those that it counts."""
         return cls(table.head, sample_weight) if table.in_memory and sample_weight is not None else cls(X, None)
 
 
 class LayeredEstimator(TransformerMixin, BaseEstimator):
-    """A fitted stack of layers, of which each explains the dependence among the labels of the one below."""
+    """An estimator of one or more layers. Each layer explains the dependence among the labels of the one below."""
 
     n_init: int
     max_iter: int
@@ -75,21 +75,21 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
 
     @abstractmethod
     def _attributes(self, fitted: FittedModel) -> dict[str, Any]:
-        """What is published of a fit beside what all estimators publish."""
+        """The attributes that this estimator publishes beside those of every estimator."""
 
     @abstractmethod
     def _sized(self) -> dict[str, Any]:
-        """The parameters that hold the sizes found, for fits of the same size."""
+        """The parameters that make another fit have the same sizes."""
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Point-wise total correlation, the sum of log Z_j over all factors, (n_samples,).
 
-        Far from its mean: surprising.
+        A value far from the mean is surprising.
         """
         return self.log_z(X).sum(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean point-wise total correlation: on new samples, an estimate of the objective without optimism."""
+        """Mean point-wise total correlation; of new samples, an estimate of the objective without optimism."""
         return float(self.score_samples(X).mean())
 
     def surprise(self, X: Any) -> Surprise:
@@ -103,7 +103,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         -------
         Surprise
             ``samples`` (n_samples,) and ``factors`` (n_samples, n_factors of all layers): deviations from the
-            mean of the fit in its standard deviations; 0 where the fit saw none.
+            mean of the fit in its standard deviations; 0 where nothing varied in the fit.
         """
         log_z = self.log_z(X)
         return self.fitted_.usual.surprise(log_z)
@@ -115,22 +115,23 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         ----------
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             New samples, for bounds without the optimism of the fit. None stands for the samples of the
-            fit, whose own distribution is then bounded; these are known again if they are given.
+            fit: the bounds are then those of their empirical distribution. The samples of the fit give the
+            same if they are passed as X.
         cv : int or scikit-learn splitter, default=None
             Cross-fit: models of the same size are fitted to all folds but one, and evaluated on that one.
-            Without X, on the samples of the fit, if the model still knows them (a loaded one does not).
+            Without X this needs the samples of the fit, which a loaded model no longer knows.
             Folds of a few samples make the bounds wide: take two to ten.
         """
         check_is_fitted(self)
         if isinstance(X, Integral):
-            raise HicorexError(f"X is {X}; give samples, or write cv={X} for so many folds.")
+            raise HicorexError(f"X is {X}; give samples, or write cv={X} for {X} folds.")
         if cv is not None:
             return self._cross_fit(*self._samples(X), cv)
         if X is None:
             return self.bounds_
         table, depth = self._new(X), self.bounds_.depth
         if table.shape[0] == self.bounds_.n_samples:
-            with quietly():  # there is nothing to say if these are the samples of the fit
+            with quietly():  # the samples of the fit need no warning
                 evidence = self.fitted_.evidence(table, self.n_jobs, depth, dtype=None)
             if self.fitted_.saw(evidence):
                 return self.bounds_
@@ -167,7 +168,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     def _compare_with_chance(
         self, table: Source, sample_weight: np.ndarray | None, n_permutations: int
     ) -> list[Tested]:
-        """How likely chance would explain as much, layer by layer, of the samples of the fit."""
+        """How likely chance would explain as much of the samples of the fit as each layer does."""
         rows = []
         entropy = seed_of(self.random_state).entropy
         for k, layer in enumerate(self.fitted_.layers, start=1):
@@ -208,7 +209,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         write_archive(path, "model", self.record())
 
     def check(self) -> None:
-        """Refuse a fitted model that does not hold together, as files that hold one are."""
+        """Refuse a fitted model that does not hold together, as ``hicorex.load`` does."""
         check_model(self.fitted_)
         with checking():
             validate_parameters(self)
@@ -219,22 +220,22 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     ) -> None:
         """Write one HTML file that shows what was found, for people to explore, mail and keep.
 
-        It loads nothing from anywhere. Samples are told of in numbers and examples, never as a whole table. A file of
-        that name is replaced, a folder is refused.
+        The page loads nothing from elsewhere. It shows numbers and examples of the samples, never the whole table. A
+        file of that name is replaced, a folder is refused.
 
         Parameters
         ----------
         path : path
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
-            The samples to tell of. None stands for those of the fit, if the model still knows them; otherwise
-            the report tells of the model alone.
+            The samples to show. None stands for those of the fit, if the model still knows them; otherwise
+            the report shows the model alone.
         groups : mapping, path or None, default=None
             The group of each variable by its name, or a CSV file with a column of names and others of groups,
             by which the variables can be coloured.
         row_names : array-like of shape (n_samples,), default=None
             What the samples are called; by default the index of a pandas data frame, or their numbers.
         title : str, default=None
-            What the page is called, "hicorex report" if nothing else.
+            The title of the page; None stands for "hicorex report".
         """
         from hicorex.findings.groups import groupings_of
         from hicorex.report import TITLE, named_samples, write_report
@@ -259,14 +260,14 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         write_report(path, self, samples, groupings, title or TITLE)
 
     def with_reading(self, reading: FileReading) -> Self:
-        """Remember how the file of the samples was read, for files of new samples; until the next fit."""
+        """Remember until the next fit how the file of the samples was read; files of new samples are read alike."""
         self.fitted_ = replace(self.fitted_, reading=reading)
         return self
 
     def publish(self, fitted: FittedModel, training: Training | None = None, **more: Any) -> Self:
-        """Become what was learned, at once and last of all: no fit that fails or is interrupted gets here.
+        """Set all attributes of a fit at once, as its last step: a fit that fails or is interrupted changes none.
 
-        Fits, further batches and files alike come here, and nothing else sets an attribute of a fit.
+        Fits, further batches and loaded files come here. Nothing else sets an attribute of a fit.
         """
         names = {} if fitted.names is None else {"feature_names_in_": fitted.names}
         learned = names | {
@@ -277,8 +278,8 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
             "fitted_": fitted,
             "_training": training,
         }
-        own = {name: value for name, value in vars(self).items() if not (name.endswith("_") or name == "_training")}
-        self.__dict__ = own | self._attributes(fitted) | more | learned
+        kept = {name: value for name, value in vars(self).items() if not (name.endswith("_") or name == "_training")}
+        self.__dict__ = kept | self._attributes(fitted) | more | learned
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -287,12 +288,12 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         return np.array(factor_names(self), dtype=object)
 
     def samples_of_fit(self, X: Any = None) -> tuple[Source, np.ndarray | None]:
-        """Samples in memory to look at again, X or those of the fit, and how many samples each of them is."""
+        """X or the samples of the fit, in memory and with the columns of the fit, and their sample_weight."""
         table, sample_weight = self._samples(X)
         return self._checked(table), sample_weight
 
     def _samples(self, X: Any) -> tuple[Source, np.ndarray | None]:
-        """The same of samples to fit again, whatever their columns."""
+        """The same with any columns, for samples to fit again."""
         if X is None and self._training is None:
             raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
         samples, sample_weight = (X, None) if X is not None or self._training is None else self._training
@@ -302,7 +303,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         return table, sample_weight
 
     def _decisive(self) -> dict[str, str]:
-        """The parameters on which a fit depends, in words."""
+        """The parameters on which a fit depends, as text."""
         given = {name: value for name, value in self.get_params().items() if name not in ("n_jobs", "verbose")}
         if isinstance(self.random_state, np.random.RandomState):
             del given["random_state"]
@@ -323,15 +324,17 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         return table
 
     def _cross_fit(self, table: Source, sample_weight: np.ndarray | None, cv: Any) -> Bounds:
-        """Bounds from models of the same size, each fitted without the samples it is evaluated on."""
+        """Bounds from models of the same size; each is evaluated on the samples that its fit left out."""
         parts = []
         for training, held_out in splits(cv, table.shape[0]):
             model = clone(self).set_params(**self._sized())
-            own, other = (None, None) if sample_weight is None else (sample_weight[training], sample_weight[held_out])
-            with quietly():  # this model's own fit has said what there is to say
-                fitted = model.fit(rows_of(table.head, training), sample_weight=own).fitted_
+            training_weight, held_out_weight = (
+                None if sample_weight is None else sample_weight[rows] for rows in (training, held_out)
+            )
+            with quietly():  # the fit of this model has warned already
+                fitted = model.fit(rows_of(table.head, training), sample_weight=training_weight).fitted_
                 new = source_of(rows_of(table.head, held_out))
-                parts.append(fitted.evidence(new, self.n_jobs, self.bounds_.depth, other))
+                parts.append(fitted.evidence(new, self.n_jobs, self.bounds_.depth, held_out_weight))
         return bounds_of(parts, cross_fitted=True)
 
     def _output(self) -> dict[str, Any]:
@@ -367,7 +370,7 @@ def names_of_columns(table: Source) -> np.ndarray | None:
 
 
 def _has_rows_here(X: Any) -> bool:
-    """Whether X is a table of which rows can be picked, as of a memory map; not a file, data set or Dask collection."""
+    """Whether rows of X can be picked, as of an array or a memory map, but not of a file or a Dask collection."""
     if isinstance(X, str | PathLike):
         return False
     return isinstance(X, np.ndarray) or not (is_collection(X) or disk_source(X) is not None)

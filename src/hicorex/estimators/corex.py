@@ -21,8 +21,9 @@ from hicorex.storage.checkpoint import noting
 from hicorex.storage.layer_checks import MOST_STATES
 from hicorex.storage.records import CorexRecord, corex_record
 from hicorex.support.compatibility import Interval, StrOptions, fit_context
+from hicorex.support.names import layer_name
 
-# What parameters may be, those of one layer and of several.
+# The values that parameters may have, for one layer and for several.
 PARAMETERS: dict[str, list[Any]] = {
     "n_states": [Interval(Integral, 2, MOST_STATES, closed="both")],
     "marginals": [str, list, tuple, np.ndarray, dict],
@@ -55,18 +56,19 @@ class Corex(LayeredEstimator):
         strings and categories as categorical. "rank" maps a numeric column to normal scores first,
         for heavy tails. NaN and None are missing values in any of them.
     structure : "unique", "overlap" or "tree", default="unique"
-        How alpha is chosen: by the share of a factor's information about a variable that better
-        factors do not have; by the paper's count of first right guesses; or one factor a variable.
+        How alpha is chosen. "unique": by how much of a factor's information about a variable the better
+        factors lack. "overlap": by the paper's count of first right guesses. "tree": one factor a variable.
     n_init : int, default=10
         Number of starts. They run together, hopeless ones are dropped, the best one is kept.
     max_iter : int, default=200
         Most iterations of a start.
     tol : float, default=1e-5
-        A start is finished when its objective has grown by less than this share over ten iterations.
+        A start is finished when its objective has grown by less than ``tol`` times itself over ten iterations.
     batch_size : int, default=None
-        Samples of a batch: every iteration looks at so many random samples, and at sums over earlier ones that count
-        less the older they are, as if at all; a last pass over all samples gives bounds and structure. The time of a
-        fit then hardly grows with the samples. 10,000 or more are good; None looks at all samples every time.
+        Number of samples in a batch. Every iteration looks at one batch of random samples, and at sums over earlier
+        batches, which count less the older they are. A last pass over all samples gives bounds and structure. The
+        time of a fit then hardly grows with the number of samples. 10,000 or more are good; None looks at all samples
+        in every iteration.
     n_jobs : int, default=None
         Number of threads; None and -1 mean all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -76,13 +78,13 @@ class Corex(LayeredEstimator):
     Attributes
     ----------
     alpha_ : ndarray of shape (n_features, n_factors)
-        The share in which each variable belongs to each factor.
+        How much each variable belongs to each factor, from 0 to 1.
     mutual_information_ : ndarray of shape (n_features, n_factors)
         I(Y_j:X_i) in nats.
     tcs_ : ndarray of shape (n_factors,)
         E[log Z_j]: the total correlation that each factor explains, falling, in nats.
     tc_ : float
-        Their sum, a lower bound on TC(X) but for the optimism of a fit; see ``bounds`` and ``score``.
+        The sum of ``tcs_``: a lower bound on TC(X), but for the optimism of a fit; see ``bounds`` and ``score``.
     clusters_ : ndarray of shape (n_features,)
         The factor that each variable belongs to most; -1 where no link is significant.
     bounds_ : Bounds
@@ -94,11 +96,11 @@ class Corex(LayeredEstimator):
     history_ : ndarray of shape (n_iter_,)
         The objective at each iteration of the start that was kept.
     histories_ : list of ndarray
-        The same of every start, in their order; those that were given up are shorter.
+        The objective at each iteration of every start; starts that were given up have fewer.
     n_iter_ : int
-        Number of iterations of that start.
+        Number of iterations of the start that was kept.
     fitted_ : FittedModel
-        All of this and more, frozen: what reads, labels and evaluates samples.
+        All that was learned, frozen. It reads, labels and evaluates samples.
 
     Examples
     --------
@@ -162,8 +164,8 @@ class Corex(LayeredEstimator):
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Whole numbers count samples: 2 is two samples, 0 none. Other numbers are relative, whatever their scale:
-            together they count as many samples as are there in effect, (sum w)^2 / sum w^2.
+            Whole numbers count samples: 2 is two samples, 0 none. Of other numbers only the ratios matter: together
+            they count as the effective number of samples, (sum w)^2 / sum w^2.
         checkpoint : path or Checkpoint, default=None
             A file to save the fit to every minute, and to go on from if it is there.
 
@@ -172,22 +174,23 @@ class Corex(LayeredEstimator):
         self
         """
         with noting(checkpoint, self._decisive()) as notes:
-            table, weight = weighted(source_of(X, least_samples=2), sample_weight)
+            table, sample_weight = weighted(source_of(X, least_samples=2), sample_weight)
             names = names_of_columns(table)
             with table.engine(self.n_jobs) as engine:
                 layer = learn_layer(
-                    table, weight, options_of(self), engine, notes.within("layer1"), self._progress()
+                    table, sample_weight, options_of(self), engine, notes.within(layer_name(1)), self._progress()
                 ).layer
-        return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, weight))
+        return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, sample_weight))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of a stream.
 
-        The first batch is fitted as by ``fit``: it decides on the number of factors, and on the scale and the
-        categories of the columns, so it must be a fair sample. Each further one makes one update, in which all before
-        it count less the older they are; ``history_`` gets what the model explained of it before. Attributes tell of
-        the last batch; factors keep their order. After ``fit`` the first batch begins a stream with the factors found.
+        The first batch is fitted as by ``fit``. It decides on the number of factors, and on the scale and the
+        categories of the columns, so it must be a fair sample. Each further batch makes one update, in which earlier
+        batches count less the older they are. ``history_`` gets what the model explained of the batch before the
+        update. Attributes describe the last batch; factors keep their order. After ``fit`` the first batch begins a
+        stream with the factors of that fit.
 
         Parameters
         ----------
@@ -200,18 +203,18 @@ class Corex(LayeredEstimator):
         -------
         self
         """
-        table, weight = weighted(source_of(X, least_samples=2), sample_weight)
+        table, sample_weight = weighted(source_of(X, least_samples=2), sample_weight)
         with table.engine(self.n_jobs) as engine:
             if hasattr(self, "fitted_"):
                 layer, names = self.fitted_.layers[0], self.fitted_.names
                 self._checked(table)
             else:
                 names = names_of_columns(table)
-                layer = learn_layer(table, weight, options_of(self), engine, Notes(), self._progress()).layer
-            learned = learn_more(layer, table, weight, self.structure, engine)
+                layer = learn_layer(table, sample_weight, options_of(self), engine, Notes(), self._progress()).layer
+            learned = learn_more(layer, table, sample_weight, self.structure, engine)
             evidence = gather(learned.data, [StackedLayer(learned.evaluator)], engine, name=table.column_name)
         layer = replace(learned.layer, bounds=bounds_of([evidence]), usual=Usual.of(evidence))
-        return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, weight))
+        return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, sample_weight))
 
     def transform(self, X: Any) -> np.ndarray:
         """The most likely state of each factor, (n_samples, n_factors)."""

@@ -129,8 +129,8 @@ class HierarchicalCorex(LayeredEstimator):
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Whole numbers count samples: 2 is two samples, 0 none. Other numbers are relative, whatever their scale:
-            together they count as many samples as are there in effect, (sum w)^2 / sum w^2.
+            Whole numbers count samples: 2 is two samples, 0 none. Of other numbers only the ratios matter: together
+            they count as the effective number of samples, (sum w)^2 / sum w^2.
         checkpoint : path or Checkpoint, default=None
             A file to save the fit to after each layer and every minute, and to go on from if it is there.
 
@@ -139,10 +139,10 @@ class HierarchicalCorex(LayeredEstimator):
         self
         """
         with noting(checkpoint, self._decisive()) as notes:
-            table, weight = weighted(source_of(X, least_samples=2), sample_weight)
+            table, sample_weight = weighted(source_of(X, least_samples=2), sample_weight)
             with table.engine(self.n_jobs) as engine:
-                fitted, layers = self._learn(table, weight, engine, notes)
-        return self._publish(fitted, layers, Training.of(X, table, weight))
+                fitted, layers = self._learn(table, sample_weight, engine, notes)
+        return self._publish(fitted, layers, Training.of(X, table, sample_weight))
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -150,41 +150,43 @@ class HierarchicalCorex(LayeredEstimator):
 
         The first batch decides on the layers and their sizes.
         """
-        table, weight = weighted(source_of(X, least_samples=2), sample_weight)
+        table, sample_weight = weighted(source_of(X, least_samples=2), sample_weight)
         with table.engine(self.n_jobs) as engine:
             if hasattr(self, "fitted_"):
                 fitted, layers = self.fitted_, self.layers_
                 self._checked(table)
             else:
-                fitted, layers = self._learn(table, weight, engine, Notes())
-            fitted = self._learn_more(fitted, table, weight, engine)
-        return self._publish(fitted, layers, Training.of(X, table, weight))
+                fitted, layers = self._learn(table, sample_weight, engine, Notes())
+            fitted = self._learn_more(fitted, table, sample_weight, engine)
+        return self._publish(fitted, layers, Training.of(X, table, sample_weight))
 
-    def _learn_more(self, fitted: FittedModel, table: Source, weight: np.ndarray | None, engine: Engine) -> FittedModel:
-        """What one more batch makes of what was learned, layer by layer."""
+    def _learn_more(
+        self, fitted: FittedModel, table: Source, sample_weight: np.ndarray | None, engine: Engine
+    ) -> FittedModel:
+        """Update every layer, from the bottom up, by one more batch."""
         stack = _Stack()
         for k, layer in enumerate(fitted.layers):
             below = stack.labels(engine) if k else table
-            stack.add(learn_more(layer, below, weight, self.structure, engine), engine)
+            stack.add(learn_more(layer, below, sample_weight, self.structure, engine), engine)
         evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
         return replace(
             fitted, layers=stack.layers, bounds=bounds_of([evidence]), usual=Usual.of(evidence), reading=FileReading()
         )
 
     def _learn(
-        self, table: Source, weight: np.ndarray | None, engine: Engine, notes: Notes
+        self, table: Source, sample_weight: np.ndarray | None, engine: Engine, notes: Notes
     ) -> tuple[FittedModel, list[Corex]]:
-        """What the layers learn from samples, and the estimators of the layers, not fitted."""
+        """Learn the layers from samples; gives what they learned, and an unfitted estimator for each."""
         names, progress = names_of_columns(table), self._progress()
         rng = None if self.random_state is None else check_random_state(self.random_state)
         stack, layers = _Stack(), list[Corex]()
         stop_reason, next_sizing = StopReason.AS_ASKED, None
         for k, (size, n_states) in enumerate(zip(*self.shape(), strict=True)):
             below = stack.labels(engine) if k else table
-            layer = self._layer(size, n_states, rng, inner=k > 0)
+            layer = self._layer(size, n_states, rng, reads_labels=k > 0)
             progress.layer(k + 1)
             options = options_of(layer, reads_labels=k > 0)
-            learned = learn_layer(below, weight, options, engine, notes.within(layer_name(k + 1)), progress)
+            learned = learn_layer(below, sample_weight, options, engine, notes.within(layer_name(k + 1)), progress)
             sizing = learned.layer.sizing
             explains = sizing is None or sizing.chosen.explains
             if k and not explains:
@@ -240,7 +242,7 @@ class HierarchicalCorex(LayeredEstimator):
         return hierarchy_record(self.get_params(), self.fitted_, self._output(), layers)
 
     def check(self) -> None:
-        """Refuse a fitted model that does not hold together, as files that hold one are."""
+        """Refuse a fitted model that does not hold together, as ``hicorex.load`` does."""
         super().check()
         for layer in self.layers_:
             layer.check()
@@ -248,7 +250,7 @@ class HierarchicalCorex(LayeredEstimator):
             self.shape()
 
     def _publish(self, fitted: FittedModel, layers: list[Corex], training: Training | None) -> Self:
-        """Publish what was learned, with new estimators for its layers like those given."""
+        """Publish what was learned, with a new estimator for each layer, of the parameters of those given."""
         return self.publish(fitted, training, layers_=layers_of(fitted, layers))
 
     def _attributes(self, fitted: FittedModel) -> dict[str, Any]:
@@ -258,35 +260,35 @@ class HierarchicalCorex(LayeredEstimator):
         return {"layers": tuple(layer.n_factors for layer in self.fitted_.layers)}
 
     def _through(self, X: Any, function: OfBatch, layer: int | None = None) -> list[tuple[np.ndarray, ...]]:
-        """What a function says of new samples, array by array, for each layer from the bottom up or for one alone."""
+        """What a function says of new samples, array by array; each for all layers from the bottom up, or for one."""
         table = self._new(X)
         layers = self.fitted_.layers
         if layer is not None and layer not in range(1, len(layers) + 1):
             raise HicorexError(f"layer is {layer!r}; this model has layers 1 to {len(layers)}.")
         results = []
-        for k, own in enumerate(layers, start=1):
+        for k, fitted in enumerate(layers, start=1):
             if layer in (None, k):
-                results.append(own.map(table, function, self.n_jobs))
+                results.append(fitted.map(table, function, self.n_jobs))
             if k == (layer or len(layers)):
                 break
             known = results and function in (states_of, states_and_log_z_of)
-            labels = results[-1][0] if known else own.label(table, self.n_jobs)
+            labels = results[-1][0] if known else fitted.label(table, self.n_jobs)
             table = source_of(labels)
         return list(zip(*results, strict=True))
 
-    def _layer(self, size: Any, n_states: int, rng: Any, inner: bool) -> Corex:
-        """The next layer, not yet fitted."""
+    def _layer(self, size: Any, n_states: int, rng: Any, reads_labels: bool) -> Corex:
+        """The unfitted estimator of the next layer."""
         shared = {name: value for name, value in self.get_params().items() if name in SHARED}
         return Corex(
             size,
             n_states=n_states,
             random_state=None if rng is None else rng.randint(2**31 - 1),
-            marginals="categorical" if inner else self.marginals,
+            marginals="categorical" if reads_labels else self.marginals,
             **shared,
         )
 
     def shape(self) -> tuple[Iterable, Iterable]:
-        """The number of factors and of states of each layer; refuses parameters that say none."""
+        """The number of factors and of states of each layer; refuses parameters that give none."""
         if isinstance(self.layers, str):
             if not isinstance(self.n_states, Integral):
                 raise HicorexError(f'n_states is {self.n_states!r}; with layers="auto" give one number for all layers.')
@@ -320,7 +322,7 @@ def _side_by_side(arrays: Sequence[np.ndarray], filler: float) -> np.ndarray:
 
 
 class _Stack:
-    """Layers that were learned, each from the labels of the one below, and how they evaluate their samples."""
+    """The layers learned so far, each from the labels of the one below, and what evaluates their samples."""
 
     def __init__(self) -> None:
         self.learned: list[Learned] = []
@@ -332,7 +334,7 @@ class _Stack:
         return tuple(learned.layer for learned in self.learned)
 
     def labels(self, engine: Engine) -> Source:
-        """The most likely labels of the top layer, the table of the next."""
+        """The most likely labels of the top layer: the table of the next one."""
         top = self.learned[-1]
         return top.layer.label_table(top.data, engine)
 
@@ -348,7 +350,7 @@ class _Stack:
 
 
 def layers_of(fitted: FittedModel, layers: Sequence[Corex]) -> list[Corex]:
-    """The layers of a model as estimators of their own, with the parameters of those given."""
+    """One fitted estimator for each layer of a model, with the parameters of those given."""
     return [
         clone(like).publish(FittedModel.of_layer(layer, None if k else fitted.names))
         for k, (layer, like) in enumerate(zip(fitted.layers, layers, strict=True))

@@ -30,12 +30,12 @@ from hicorex.marginals.base import Questions
 from hicorex.selection.significance import LEVEL, held_out_probabilities, link_probabilities
 from hicorex.selection.sizing import Search, Sizing, choose_size
 
-# What is less of a factor's total correlation than this share is rounding.
+# How much a factor may exceed the one before it, as a part of the largest total correlation, by rounding.
 ROUNDING = 1e-6
 
 
 class LayerOptions(NamedTuple):
-    """How a layer is learned; see ``Corex``. ``reads_labels`` says that its input is the labels of a layer below."""
+    """How a layer is learned; see ``Corex``. ``reads_labels`` says that its table is the labels of a layer below."""
 
     n_factors: int | Literal["auto"]
     n_states: int
@@ -49,19 +49,19 @@ class LayerOptions(NamedTuple):
     reads_labels: bool = False
 
     def of_size(self, n_factors: int) -> FitOptions:
-        """How a layer of so many factors is fitted."""
+        """How a layer of ``n_factors`` factors is fitted."""
         return FitOptions(n_factors, self.n_states, self.n_init, self.max_iter, self.tol, self.batch_size)
 
 
 class Learned(NamedTuple):
-    """A layer, its samples as they were read, and what evaluates them."""
+    """A layer that was learned, its samples as they were read, and what evaluates them."""
 
     layer: FittedLayer
     data: Data
     evaluator: LayerEvaluator
 
     def feeding(self, engine: Engine) -> tuple[FittedLayer, LayerEvaluator]:
-        """The layer, ready to feed another with its most likely labels, and what evaluates its samples by these."""
+        """The layer with its joints for a layer above, and what evaluates its samples by the most likely labels."""
         evaluator = LayerEvaluator.of(self.layer.state, self.layer.links, self.data, engine, relabel=harden)
         return replace(self.layer, feeding_joints=evaluator.smoothed), evaluator
 
@@ -76,13 +76,13 @@ class _Shown(NamedTuple):
     mutual_information: np.ndarray
 
     def clusters(self, chance: np.ndarray) -> np.ndarray:
-        """The factor that each variable belongs to most, -1 where its link may be a matter of chance (n,)."""
+        """The factor that each variable belongs to most, -1 where its link may be chance, (n,)."""
         linked = (chance < LEVEL) & self.alpha.any(axis=1)
         return np.where(linked, (self.alpha * self.mutual_information).argmax(axis=1), -1)
 
 
 def seed_of(random_state: Any, begun: int | None = None) -> np.random.SeedSequence:
-    """Where the random numbers of a fit come from, or of one that was begun without a random_state."""
+    """The seed of a fit. Without a random_state it is ``begun``, that of the fit to go on with, or a fresh one."""
     # None draws fresh entropy, so that numpy's global generator is left alone.
     drawn = begun if random_state is None else check_random_state(random_state).randint(2**31 - 1)
     return np.random.SeedSequence(drawn)
@@ -96,7 +96,7 @@ def learn_layer(
     notes: Notes,
     progress: Progress,
 ) -> Learned:
-    """Learn a layer from samples, or go on with what was noted of it."""
+    """Learn a layer from samples, or go on from the notes of an earlier fit."""
     encoder = Encoder.learn(table, options.marginals, sample_weight, engine)
     data, _ = encoder.encode(table, sample_weight, engine, gaps=encoder.gaps)
     if notes.kept:
@@ -140,7 +140,7 @@ def learn_layer(
 def learn_more(
     layer: FittedLayer, table: Source, sample_weight: np.ndarray | None, structure: str, engine: Engine
 ) -> Learned:
-    """Learn from one more batch of a stream; the first one after a fit only makes the layer ready for others."""
+    """Learn from one more batch of a stream. The first batch after a fit only makes the layer ready for others."""
     anywhere = np.ones(table.shape[1], bool)  # any column may lack values, now or later
     data, unseen = layer.encoder.encode(table, sample_weight, engine, dtype=np.float32, gaps=anywhere)
     rule = RULES[structure]
@@ -165,7 +165,7 @@ def learn_more(
         tcs=used_only(shown.evaluator.log_z),
         clusters=shown.clusters(chance),
         history=history,
-        histories=[history if np.array_equal(own, layer.history) else own for own in layer.histories],
+        histories=[history if np.array_equal(of_start, layer.history) else of_start for of_start in layer.histories],
         stream=stream,
     )
     return Learned(layer, data, shown.evaluator)
@@ -195,7 +195,7 @@ def _fit(
     notes: Notes,
     progress: Progress,
 ) -> Fit:
-    """Fit the factors to all samples, or go on with the run that was noted."""
+    """Fit the factors to all samples, or go on with the run in the notes."""
     fit = fit_layer(data, RULES[options.structure], engine, options.of_size(n_factors), seed, progress, notes)
     progress.layer_done()
     if not fit.converged:
@@ -207,12 +207,12 @@ def _fit(
 
 
 def _in_order(fit: Fit, data: Data, engine: Engine, drop_empty: bool) -> tuple[_Shown, np.ndarray]:
-    """The best state, its factors in falling order of what they explain, and how much that is (m,)."""
+    """The best state with its factors sorted by what they explain, most first, and how much each explains, (m,)."""
     state, log_z = fit.state, fit.log_z
     while True:
         explains = used_only(log_z)
         order = np.argsort(-explains, kind="stable")
-        if drop_empty:  # a size that was found has no empty factors
+        if drop_empty:  # a size that was chosen leaves no factor empty
             order = order[: max(1, int(np.count_nonzero(explains)))]
         state = state.take_factors(order, [Questions() for _ in data.blocks])
         for unused in np.flatnonzero(explains[order] == 0):

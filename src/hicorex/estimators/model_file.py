@@ -32,7 +32,7 @@ def load(path: Any) -> LayeredEstimator:
     Returns
     -------
     Corex or HierarchicalCorex
-        It labels new samples and has everything that the fit has found, but not the samples of the fit.
+        It labels new samples and has all attributes of the fit, but not the samples of the fit.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def load(path: Any) -> LayeredEstimator:
 
 
 def model_of(record: Any) -> LayeredEstimator:
-    """The fitted model of a record; refuses what is none, or one that does not hold together."""
+    """The fitted model of a record; refuses what is no record, and a model that does not hold together."""
     if not isinstance(record, CorexRecord | HierarchyRecord):
         raise UnsoundError("it holds no fitted model")
     with checking():
@@ -66,7 +66,7 @@ def model_of(record: Any) -> LayeredEstimator:
 
 
 def _unfitted(record: ModelRecord) -> LayeredEstimator:
-    """The estimator of a record; a parameter that is younger than its file has its default."""
+    """The unfitted estimator of a record; a parameter that the file does not know yet has its default."""
     held = vars(record)
     model: LayeredEstimator
     if isinstance(record, CorexRecord):

@@ -1,4 +1,4 @@
-"""The bounds of any representation: what do the units of other models explain?"""
+"""The bounds of any representation: what the units of other models explain."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,14 +25,14 @@ from hicorex.marginals import Categorical
 from hicorex.marginals.base import join
 from hicorex.selection.folds import splits
 
-# How far probabilities may be from a sum of one.
+# How far the sum of probabilities may be from one.
 ROUNDING = 1e-4
 
 
 def representation_bounds(
     X: Any, posteriors: Any, marginals: Any = "auto", *, cv: Any = None, n_jobs: int | None = None
 ) -> Bounds:
-    """How much of the total correlation TC(X) a representation explains, as ``Corex.bounds`` says it of factors.
+    """How much of the total correlation TC(X) a representation explains; ``Corex.bounds`` does so for factors.
 
     Any probabilistic function p(y_j | x) of a sample will do: hidden units of a restricted Boltzmann
     machine, the code of an auto-encoder, cluster memberships, signs of principal components.
@@ -45,8 +45,8 @@ def representation_bounds(
     marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
         As in ``Corex``.
     cv : int or scikit-learn splitter, default=None
-        Evaluate each fold by the structure and the marginals p(x_i | y) of the others, so that they do not
-        fit their own samples. The representation itself stays as it is.
+        Evaluate each fold by the structure and the marginals p(x_i | y) of the other folds, so that no sample is
+        evaluated by what was fitted to it. The representation itself stays as it is.
     n_jobs : int, default=None
         Number of threads; None and -1 mean all cores.
 
@@ -54,8 +54,8 @@ def representation_bounds(
     -------
     Bounds
         Units are named layer1_factor0, ... in the order given. Nothing was maximised, so that ``objective``
-        is the units' contributions over again, and their sum. The upper bound takes the most likely labels for
-        functions of x.
+        repeats the contributions of the units, and their sum. The upper bound supposes that the most likely labels
+        are functions of x.
 
     Examples
     --------
@@ -77,24 +77,30 @@ def representation_bounds(
         data, _ = encoder.encode(table, None, engine, dtype=np.float64)
         if cv is None:
             state, links = _structure(data, labels, engine)
-            seen = _view(state, links, data, labels, engine)
-            return bounds_of([_gather(table, data, seen, labels, engine)])
+            evaluator = _evaluator(state, links, data, labels, engine)
+            return bounds_of([_gather(table, data, evaluator, labels, engine)])
         parts = []
         for training, held_out in splits(cv, table.shape[0]):
-            own, own_labels = data.take(training, engine), labels[:, :, training]
-            state, links = _structure(own, own_labels, engine)
-            fitted = _view(state, links, own, own_labels, engine)
+            seen, seen_labels = data.take(training, engine), labels[:, :, training]
+            state, links = _structure(seen, seen_labels, engine)
+            trained = _evaluator(state, links, seen, seen_labels, engine).smoothed
             new, new_labels = data.take(held_out, engine), labels[:, :, held_out]
-            seen = _view(state, links, new, new_labels, engine, fitted.smoothed)
-            parts.append(_gather(table, new, seen, new_labels, engine, marginal_surprisals(own)))
+            evaluator = _evaluator(state, links, new, new_labels, engine, trained)
+            parts.append(_gather(table, new, evaluator, new_labels, engine, marginal_surprisals(seen)))
         return bounds_of(parts, cross_fitted=True)
 
 
 def _gather(
-    table: Source, data: Data, seen: LayerEvaluator, labels: np.ndarray, engine: Engine, surprisals: list | None = None
+    table: Source,
+    data: Data,
+    evaluator: LayerEvaluator,
+    labels: np.ndarray,
+    engine: Engine,
+    surprisals: list | None = None,
 ) -> Evidence:
-    evidence = gather(data, [StackedLayer(seen)], engine, surprisals, name=table.column_name)
-    # The labels are not the state's own, so that its log Z says nothing about them.
+    """What the units say about samples; there is an upper bound only if they are functions of x."""
+    evidence = gather(data, [StackedLayer(evaluator)], engine, surprisals, name=table.column_name)
+    # The labels are given, not those of the state, so that its log Z says nothing about them.
     evidence = evidence._replace(soft=[means._replace(log_z=means.unique) for means in evidence.soft])
     if evidence.no_upper is None:
         # Columns that are not discrete do not vary here, so that they tell no samples apart.
@@ -115,22 +121,22 @@ def _structure(data: Data, labels: np.ndarray, engine: Engine) -> tuple[State, l
     """The factors that each variable belongs to, by the rule "unique", and what they know of it."""
     n_states, n_units, _ = labels.shape
     state = State.neutral(data.blocks, n_units, n_states)
-    # The first pass finds the best unit of each variable, the second another, the third one more.
+    # The first pass links each variable to its best unit, the second to another one, the third to one more.
     for _ in range(3):
-        found = run_pass(state, data, engine, _instead(labels))
-        state, _ = update(state, found, data.blocks, RULES["unique"], engine)
+        sums = run_pass(state, data, engine, _instead(labels))
+        state, _ = update(state, sums, data.blocks, RULES["unique"], engine)
     return state, links_of(state, data)
 
 
-def _view(
+def _evaluator(
     state: State, links: list, data: Data, labels: np.ndarray, engine: Engine, trained: list | None = None
 ) -> LayerEvaluator:
     return LayerEvaluator.of(state, links, data, engine, trained, _instead(labels))
 
 
 def _instead(labels: np.ndarray) -> Callable:
-    """What puts these labels (k, m, N) in the place of others."""
-    return lambda own, first: labels[:, :, first : first + own.shape[2]]
+    """What puts these labels (k, m, N) in the place of those of a tile of samples, the first of which is ``first``."""
+    return lambda tile_labels, first: labels[:, :, first : first + tile_labels.shape[2]]
 
 
 def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:

@@ -34,22 +34,22 @@ OfBatch = Callable[[State, Data, Engine], tuple[np.ndarray, ...]]
 
 @dataclass(frozen=True)
 class FittedLayer:
-    """What a layer has learned. Other arrays of it would be another layer: nothing here is changed.
+    """What a layer has learned. Nothing here is changed: a layer that learns more is another object.
 
     encoder : reads the columns
     state : prior, marginals and alpha, by block
     links : by block, the factors that each variable belongs to, best first, (1, D, n)
-    joints, feeding_joints : by block, the marginals given the joint states of these factors, for soft labels, and for
-        the most likely ones that feed a layer above; None on top
+    joints : by block, the marginals given the joint states of these factors, by soft labels
+    feeding_joints : the same by the most likely labels, which feed a layer above; None on top
     surprisals : by block, -log p(x_i) of each category
     usual, bounds : of the samples of the fit, or of the last batch
-    reads_labels : whether the input is the labels of a layer below, in which unseen states are nothing to warn of
+    reads_labels : whether the table is the labels of a layer below; its unseen states need no warning
     alpha, mutual_information : (n_columns, n_factors)
     tcs : (n_factors,), E[log Z_j]
     clusters : (n_columns,), the factor of each variable, -1 for none
-    history, histories : the objective at each iteration, of the start that was kept and of all starts
-    sizing : the sizes tried, if the size was to be found
-    stream : what the next batch goes on from, once there was one
+    history, histories : the objective at each iteration of the start that was kept, and of every start
+    sizing : the sizes tried, if the number of factors was "auto"
+    stream : what the next batch of a stream goes on from; None before the first one
     """
 
     encoder: Encoder
@@ -92,7 +92,7 @@ class FittedLayer:
         sample_weight: np.ndarray | None = None,
         dtype: DTypeLike | None = np.float64,
     ) -> Data:
-        """New samples as the fit read its own; ``dtype`` None stands for the precision of a fit."""
+        """New samples, read as those of the fit were; ``dtype`` None stands for the precision of a fit."""
         data, unseen = self.encoder.encode(table, sample_weight, engine, dtype=dtype)
         self.warn_of(unseen)
         return data
@@ -114,7 +114,7 @@ class FittedLayer:
         return LayerEvaluator.of(self.state, self.links, data, engine, self.feeding_joints, harden)
 
     def label_table(self, data: Data, engine: Engine) -> Source:
-        """The most likely states of samples as they were read, the table of the layer above, (n_samples, m)."""
+        """The most likely states of samples that were read: the table of the layer above, (n_samples, m)."""
         state, blocks, coefficients = self.state, data.blocks, block_coefficients(self.state, data, engine)
 
         def of_tile(part: Part, rows: slice) -> np.ndarray:
@@ -128,10 +128,10 @@ class FittedLayer:
         return self.map(table, states_of, n_jobs)[0]
 
     def map(self, table: Source, function: OfBatch, n_jobs: int | None) -> tuple[np.ndarray, ...]:
-        """What a function says of batches of samples, put together; of a table on a cluster, arrays of Dask."""
+        """What a function says of all samples, batch by batch; a table on a cluster gives Dask arrays."""
         if isinstance(table, ClusterSource):
             return table.lazily(self, lambda layer, rows: layer.map(source_of(rows), function, n_jobs))
-        # What is not categorical is never sparse; labels are not either.
+        # A row of categories may be sparse, so that its labels are what takes memory.
         width = self.n_factors if set(self.encoder.kinds) == {"categorical"} else table.shape[1]
         with LocalEngine(n_jobs) as engine:
             parts = [

@@ -49,7 +49,8 @@ class FittedModel:
     bounds, usual : of the samples of the fit, over all layers
     names : the names of the columns, (n_columns,), None if the table has none
     reading : how the file of the samples was read
-    stop_reason, next_sizing : why a hierarchy has no further layer, and the sizes tried for one that explains nothing
+    stop_reason : why a hierarchy has no further layer
+    next_sizing : the sizes tried for a further layer, if it would explain nothing
     """
 
     layers: tuple[FittedLayer, ...]
@@ -77,28 +78,28 @@ class FittedModel:
 
     @property
     def n_iter(self) -> int:
-        """Most iterations of a layer."""
+        """The largest number of iterations of a layer."""
         return max(len(layer.history) for layer in self.layers)
 
     def variable_names(self) -> list[str]:
-        """What the columns are called: by the table, by the file that an array came from, or by their numbers."""
+        """The names of the columns: from the table, else from the file of the array, else x0, x1, ..."""
         if self.names is not None:
             return [str(name) for name in self.names]
         return list(self.reading.get("names") or [column_name(i) for i in range(self.n_columns)])
 
     def expected(self) -> dict[str, str]:
-        """The columns that the model knows, and what their values are, in words."""
+        """The type of the values of each column that the model knows, by the name of the column."""
         return dict(zip(self.variable_names(), self.layers[0].encoder.types(), strict=True))
 
     def column_name(self, i: int) -> str:
-        """How messages call a column."""
+        """The name of a column in messages."""
         return str(i) if self.names is None else repr(str(self.names[i]))
 
     def saw(self, evidence: Evidence) -> bool:
-        """Whether these are the samples of the fit: as many, of the same log Z to the last bit, which vary."""
-        own, other = (np.concatenate([*usual.log_z, usual.score]) for usual in (self.usual, Usual.of(evidence)))
+        """Whether these are the samples of the fit: log Z varies, and it and their number are the same to the bit."""
+        of_fit, given = (np.concatenate([*usual.log_z, usual.score]) for usual in (self.usual, Usual.of(evidence)))
         varies = bool((self.usual.log_z[1] > 0).any())
-        return varies and evidence.n_samples == self.bounds.n_samples and np.array_equal(own, other)
+        return varies and evidence.n_samples == self.bounds.n_samples and np.array_equal(of_fit, given)
 
     def evidence(
         self,
@@ -108,9 +109,9 @@ class FittedModel:
         sample_weight: np.ndarray | None = None,
         dtype: DTypeLike | None = np.float64,
     ) -> Evidence:
-        """What the layers say about new samples; ``depth`` is how many of them the lower bound counts.
+        """What the layers say about new samples; ``depth`` is the number of layers that the lower bound counts.
 
-        ``dtype`` None stands for the precision of a fit, by which its own samples are known again.
+        ``dtype`` None stands for the precision of a fit, in which the samples of the fit give the same bits.
         """
         with table.engine(n_jobs) as engine:
             first = data = self.layers[0].encode(table, engine, sample_weight, dtype)

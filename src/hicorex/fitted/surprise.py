@@ -6,15 +6,15 @@ import numpy as np
 
 from hicorex.bounds.evidence import Evidence
 
-# A spread below this share of the mean is rounding.
+# A spread below this part of the mean is rounding.
 ROUNDING = 1e-6
 
 
 class Surprise(NamedTuple):
     """How far samples are from what was usual in the fit, in standard deviations.
 
-    samples : (n_samples,), of the point-wise total correlation: far below zero, a sample breaks the dependence
-        that the model has learned; far above, it follows it unusually strongly
+    samples : (n_samples,), of the point-wise total correlation. A sample far below zero breaks the dependence that
+        the model has learned; one far above zero follows it unusually strongly
     factors : (n_samples, n_factors of all layers), of each factor's log Z_j
     """
 
@@ -47,7 +47,7 @@ class Usual(NamedTuple):
         return _standardised(total, *self.score)
 
     def of_factors(self, log_z: np.ndarray, factors: int | slice) -> np.ndarray:
-        """How unusual the log Z of some factors are; factor by factor, many samples take little memory."""
+        """How unusual the log Z of some factors are. One factor at a time takes little memory."""
         means, spreads = self.log_z
         return _standardised(log_z, means[factors], spreads[factors])
 

@@ -1,8 +1,8 @@
 """Objects in a file: arrays as safetensors, everything else as text in its header, and a checksum over all of it.
 
 Reading runs no code: only the classes that are declared storable are made, from the fields they declare. It takes at
-most ten times the size of the file in memory, or a megabyte for a small one. Whether what is read makes sense is for
-the reader to check: a checksum tells damage, not intent.
+most ten times the size of the file in memory, or a megabyte for a small one. A checksum tells damage, not intent: the
+caller checks whether what was read makes sense.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ FORMAT = 2
 _BLANK = b"0" * 64
 # The header begins with the checksum, whatever the version, so that damage is told from age.
 HEAD = re.compile(rb'.{8}\{"__metadata__":\{"hicorex":"\{\\"checksum\\":\\"([0-9a-f]{64})\\",', re.DOTALL)
-# What a file holds may take so many times its size in memory, a small one as one of this size; so many bytes a value
-# of JSON and an array take beside their contents.
+# What a file holds may take this multiple of its size in memory; a small file counts as one of _SMALL bytes.
+# _VALUE_BYTES and _ARRAY_BYTES are what a value of JSON and an array take beside their contents.
 _MOST_EXPANSION, _SMALL, _VALUE_BYTES, _ARRAY_BYTES = 8, 2**17, 64, 600
 _ESCAPED = re.compile(r'"[^"]*\\u[^"]*')
 _TEXT_TYPE = re.compile(r"[|<]S[0-9]+|<U[0-9]+")
@@ -46,7 +46,10 @@ def write_archive(path: Any, kind: str, content: Any) -> None:
 
 
 def read_archive(path: Any, kind: str, make: Callable[[Any], Any] | None = None) -> Any:
-    """What ``make`` makes of the object in a file of this kind; it refuses one that makes no sense by an error."""
+    """The object in a file of this kind, or what ``make`` makes of it.
+
+    ``make`` raises an UnsoundError if the object makes no sense.
+    """
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise HicorexError(f"{path} is not a file; give the name of one.")
@@ -58,12 +61,12 @@ def read_archive(path: Any, kind: str, make: Callable[[Any], Any] | None = None)
 
 
 def to_bytes(kind: str, content: Any) -> bytes:
-    """An object as the bytes of a file; the same for the same object."""
+    """An object as the bytes of a file. The same object gives the same bytes."""
     return b"".join(_pieces(kind, content))
 
 
 def _pieces(kind: str, content: Any) -> Iterator[Any]:
-    """The bytes of a file in pieces, between which it can be interrupted; arrays are not copied."""
+    """The bytes of a file, piece by piece, so that writing can be interrupted; arrays are not copied."""
     tensors: dict[str, np.ndarray] = {}
     header = {"checksum": _BLANK.decode(), "kind": kind, "format": FORMAT, "version": hicorex.__version__}
     header["content"] = _pack(content, "", tensors)
@@ -104,7 +107,7 @@ def _parts_of(array: np.ndarray) -> Iterator[memoryview]:
 
 
 def from_bytes(raw: bytes, kind: str, path: str, make: Callable[[Any], Any] | None = None) -> Any:
-    """What is in the bytes of a file, as ``read_archive``."""
+    """The object in the bytes of a file; as ``read_archive``."""
     found = HEAD.match(raw)
     if found is None:
         remedy = "name another" if kind == "checkpoint" else "give a model, or the folder of results that holds one"
@@ -134,7 +137,7 @@ def from_bytes(raw: bytes, kind: str, path: str, make: Callable[[Any], Any] | No
 
 
 class _Allowance:
-    """The memory that what a file holds may still take."""
+    """The number of bytes of memory that the contents of a file may still take."""
 
     def __init__(self, file_size: int):
         self._left = _MOST_EXPANSION * max(file_size, _SMALL)
@@ -152,7 +155,7 @@ class _Allowance:
 
 
 def _header(raw: bytes, allowance: _Allowance) -> dict[str, Any]:
-    """What a file says of itself, each entry of its type."""
+    """What a file says of itself; each entry has its type."""
     # Only what is ours of safetensors' header is read here; it reads the rest itself.
     text = raw[8 : 8 + int.from_bytes(raw[:8], "little")].decode("ascii")
     text, end = json.JSONDecoder().raw_decode(text, len('{"__metadata__":{"hicorex":'))
@@ -226,7 +229,7 @@ class _Unpacker:
         self._tensors, self._allowance = safetensors.load(raw), allowance
 
     def unpack(self, packed: Any) -> Any:
-        """The value that this stands for, the whole of the file."""
+        """The value that the whole file stands for."""
         value = self._value(packed)
         if self._tensors:
             raise ValueError("an array that nothing uses")

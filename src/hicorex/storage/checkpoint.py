@@ -1,4 +1,4 @@
-"""What a fit has done so far, in a file, so that one that was stopped goes on where it was."""
+"""Checkpoints: a fit saves what it has done to a file, and goes on from there if it was stopped."""
 
 import os
 import time
@@ -39,7 +39,7 @@ NOTED = {
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file in which a fit keeps what it has done: after each layer, and every so many seconds.
+    """A file in which a fit keeps what it has done: after each layer, and every minute or as often as is asked.
 
     ``fit(X, checkpoint=path)`` is short for ``fit(X, checkpoint=Checkpoint(path))``. If the file is there, the fit
     goes on from it, to the same bits as without a break; a checkpoint of other data or parameters is refused.
@@ -100,7 +100,7 @@ class _Saved(Notes):
         self.save()
 
     def save(self) -> None:
-        """Save all notes; a disk that is full is no reason to give up a night's work."""
+        """Save all notes. If that fails, warn: a full disk is no reason to give up a night's work."""
         try:
             write_archive(self.path, "checkpoint", self._notes)
         except HicorexError as error:
@@ -149,13 +149,13 @@ class _Part(Notes):
 
     def conclude_layer(self, layer: FittedLayer) -> None:
         entries = layer_entries(layer)
-        del entries["_schema"]  # the table tells it, whatever is learned from it
+        del entries["_schema"]  # it is learned from the table anew
         replaced = tuple(f"{self._part}.{old}" for old in ("sizes", "run"))
         self._whole.conclude(f"{self._part}.fitted", entries, replaced)
 
 
 def _checked(notes: Any) -> dict[str, Any]:
-    """Notes that may be those of a fit; what its parts hold is checked where they are used."""
+    """Notes whose keys and types are those of a fit; their contents are checked where they are used."""
     for key, value in is_a(dict, notes, "the checkpoint").items():
         what = is_a(str, key, "an entry").rpartition(".")[2] if key != VERSION else key
         known([what], NOTED)
@@ -169,9 +169,9 @@ def _checked(notes: Any) -> dict[str, Any]:
 
 @contextmanager
 def noting(checkpoint: Any, parameters: dict[str, Any]) -> Iterator[Notes]:
-    """The notes of a fit with these parameters, by what it was given: a path, a checkpoint or None.
+    """The notes of a fit with these parameters; ``checkpoint`` is a path, a Checkpoint or None.
 
-    Should the fit be interrupted, or its cluster be lost, they are saved.
+    The notes are saved if the fit is interrupted or loses its cluster.
     """
     if checkpoint is None:
         yield Notes()

@@ -1,4 +1,4 @@
-"""What files hold: classes by names that stay, and the fields that make up an object of each."""
+"""The classes that files hold: the stored name of each, which stays, and the fields that make up an object."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def _of_fields(cls: Any) -> Stored:
 
 
 def _sizing(n_factors: int, tried: tuple[Tried, ...], reason: str = "", **compared: Any) -> Sizing:
-    """A choice of size. Its reason follows from the sizes tried; early files hold it in words, and no gain."""
+    """A choice of size. Its reason follows from the sizes tried; early files hold the reason in words, and no gain."""
     sizing = Sizing(n_factors, tried, **compared)
     larger = best_larger(n_factors, tried)
     if larger is None or not sizing.chosen.explains or compared:
@@ -41,7 +41,7 @@ def _sizing(n_factors: int, tried: tuple[Tried, ...], reason: str = "", **compar
 
 
 def _bounds(no_upper: NoUpper | str | None, **held: Any) -> Bounds:
-    """Bounds. Early files hold in words why there is no upper one."""
+    """Bounds. Early files say in words why there is no upper bound."""
     return Bounds(no_upper=_of_words(no_upper) if isinstance(no_upper, str) else no_upper, **held)
 
 

@@ -1,9 +1,9 @@
 """Drafts: files and folders on their way, under a name beside the one that they are going to have.
 
 A draft is called ``.NAME.<12 hexadecimal digits>.draft``. Its process holds a lock on it, which the system takes away
-when the process ends, however it ends. So a draft without a lock was left by a process that was killed: the next one
-that writes to the same place removes it and says so. Where the system has no such locks, on Windows and for folders on
-some network disks, drafts of others are told of and left alone.
+when the process ends, however it ends. So a draft without a lock was left by a killed process: the next process that
+writes to the same place removes it and warns. Windows has no such locks, nor have folders on some network disks. There
+a warning names the drafts of other processes, and they stay.
 """
 
 import os
@@ -21,21 +21,21 @@ try:
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
-# So many characters of a name are in that of its draft: a name may have 255 bytes, and a character four of them.
+# The number of characters of a name that its draft repeats: a name may have 255 bytes, a character up to four.
 LONGEST = 50
-# Those of this process.
-_OWN: set[Path] = set()
+# The drafts that this process is writing.
+_WRITING: set[Path] = set()
 
 
 @contextmanager
 def drafted(path: Path, folder: bool = False) -> Iterator[Path]:
-    """A new draft of a file or folder, which is there and empty; what has not been renamed in the end is removed."""
+    """A new, empty draft of a file or folder. It is removed in the end unless it has been renamed."""
     draft, handle = _made(path, folder)
-    _OWN.add(draft)
+    _WRITING.add(draft)
     try:
         yield draft
     finally:
-        _OWN.discard(draft)
+        _WRITING.discard(draft)
         if folder:
             shutil.rmtree(draft, ignore_errors=True)
         else:
@@ -46,19 +46,19 @@ def drafted(path: Path, folder: bool = False) -> Iterator[Path]:
 
 
 def clear_drafts(path: Path) -> list[Path]:
-    """Remove what processes that were killed have left of this file or folder, and say so; gives what others write."""
+    """Remove drafts of this file or folder that killed processes have left, and warn; gives those still in use."""
     pattern = re.compile(re.escape(f".{path.name[:LONGEST]}.") + "[0-9a-f]{12}[.]draft")
     in_use = []
     with suppress(OSError):
         for draft in [path.parent / name for name in os.listdir(path.parent) if pattern.fullmatch(name)]:
-            if draft not in _OWN and _is_in_use(draft):
+            if draft not in _WRITING and _is_in_use(draft):
                 in_use.append(draft)
     return in_use
 
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes that ask for the same from this folder, where the system can."""
+    """Lock a folder, where the system can: other processes that call this wait."""
     if fcntl is None:  # pragma: no cover - Windows
         yield
         return
@@ -71,7 +71,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def _is_in_use(draft: Path) -> bool:
-    """Whether somebody is writing a draft; one that nobody writes is removed."""
+    """Whether another process is writing a draft; an abandoned one is removed."""
     with suppress(OSError):  # gone by now, or of somebody else
         handle = os.open(draft, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
         try:
@@ -109,7 +109,7 @@ def _made(path: Path, folder: bool) -> tuple[Path, int | None]:
 
 
 def _locked(handle: int, wait: bool) -> bool | None:
-    """Whether a lock was got, None if there are none here."""
+    """Whether the lock was taken; None where the system has no locks."""
     if fcntl is None:  # pragma: no cover - Windows
         return None
     try:

@@ -1,6 +1,6 @@
 """Files and folders that appear whole or not at all.
 
-What is promised, whatever ends the writing, an error, a signal or the machine:
+This holds whatever ends the writing, be it an error, a signal or a power cut:
 
 - A file is written as a draft beside its place, brought to the disk and renamed: the old one or the new one is there,
   whole. It keeps the mode and owner of the one it replaces. A link stays a link.
@@ -32,7 +32,7 @@ REMEDIES = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT), "; choose another place"),
     errno.ENAMETOOLONG: "; choose a shorter name",
 }
-# Within a folder: new files that are whole and take their places, and among them the list of old ones that go.
+# Within a folder of results: the folder of new files that are whole, and in it the list of old files to remove.
 READY, GOING = ".hicorex-ready", ".going"
 # What drafts within a folder are named after.
 WITHIN = "results"
@@ -51,13 +51,13 @@ class _Named(io.FileIO):
 
 
 def new_file(path: Any, mode: str = "wb", name: Any = None) -> BinaryIO:
-    """A file to write to; what goes wrong is told with its name, or the one that it is going to have."""
+    """A file to write to; errors name it, or say ``name``, the name that it is going to have."""
     return io.BufferedWriter(_Named(path, mode, name or path))
 
 
 @contextmanager
 def naming(name: Any) -> Iterator[None]:
-    """Say what cannot be written; a pipe whose reader has gone is another matter."""
+    """Make an OSError one that names what cannot be written; a broken pipe stays one."""
     try:
         yield
     except BrokenPipeError:
@@ -70,8 +70,8 @@ def naming(name: Any) -> Iterator[None]:
 def whole_file(path: Any, allow: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
     """A file to write to that takes its name only when all of it is on the disk.
 
-    Whatever ends the writing before, the file that had the name is left as it was. ``allow`` is called right before it
-    is replaced, and may refuse.
+    Until then the old file stays as it was, whatever ends the writing. ``allow`` is called right before the old file is
+    replaced, and may refuse.
     """
     if is_stream(path):
         with naming(path), new_file(path) as device:
@@ -92,9 +92,9 @@ def whole_file(path: Any, allow: Callable[[], None] | None = None) -> Iterator[B
 
 @contextmanager
 def whole_folder(path: Any, replace: Collection[str] = (), allow: Callable[[], None] | None = None) -> Iterator[Path]:
-    """A folder to write files into that appear in their place only when all of them are on the disk.
+    """A folder to write files into. They appear in their place only when all of them are on the disk.
 
-    Files of the place that ``replace`` names give way to them, or go; others stay. ``allow`` is called right before
+    Old files that ``replace`` names are replaced or removed; others stay. ``allow`` is called right before
     that, and may refuse.
     """
     path = real_path(path)
@@ -128,9 +128,9 @@ def whole_folder(path: Any, replace: Collection[str] = (), allow: Callable[[], N
 
 
 def finish(path: Any, is_ours: Callable[[Path], bool]) -> None:
-    """Complete what a run that was killed has left undone in a folder, and say so.
+    """Complete what a killed run has left undone in a folder, and warn of it.
 
-    ``is_ours`` tells whether a file of the folder, by its name and by what is there, may be replaced.
+    ``is_ours`` tells whether a file of the folder may be replaced, by its name and contents.
     """
     path = Path(path)
     if not (path / READY).is_dir():
@@ -187,13 +187,13 @@ def probe_folder(path: Any) -> None:
 
 @contextmanager
 def claimed_folder(path: Any) -> Iterator[None]:
-    """Keep other processes that claim it too from a folder that is going to be written.
+    """Claim a folder that is going to be written: another process that claims it is refused.
 
-    A draft stands for the claim; of two at once the later one is refused.
+    A draft stands for the claim. Of two claims at once the later one is refused.
     """
     place = _drafts_of(path)
-    with naming(path), drafted(place) as own:
-        since = own.stat().st_mtime_ns, own.name
+    with naming(path), drafted(place) as claim:
+        since = claim.stat().st_mtime_ns, claim.name
         for other in clear_drafts(place):
             with suppress(FileNotFoundError):  # it has ended
                 if (other.stat().st_mtime_ns, other.name) < since:
@@ -202,7 +202,7 @@ def claimed_folder(path: Any) -> Iterator[None]:
 
 
 def _drafts_of(path: Any) -> Path:
-    """The name by which drafts of a folder are called: within it if it is there, otherwise where it can be made."""
+    """The path after which drafts of a folder are named: inside it if it exists, else beside where it will be made."""
     real = real_path(path)
     if os.path.isdir(real):
         return real / WITHIN
@@ -225,7 +225,7 @@ def _probe(path: Path, name: Any) -> None:
 
 
 def _ask(allow: Callable[[], None] | None) -> None:
-    """Refuse what has come to a place while its draft was written."""
+    """Ask whether the place may still be written; it may have changed while the draft was written."""
     try:
         if allow is not None:
             allow()
@@ -234,7 +234,7 @@ def _ask(allow: Callable[[], None] | None) -> None:
 
 
 def _replace_all(path: Path, draft: Path, replace: Collection[str]) -> None:
-    """Have the files of a draft take the places of those of a folder."""
+    """Move the files of a draft into a folder, in place of the old ones."""
     if (path / READY).exists():
         _finish(path)  # of another run, which was killed meanwhile
     held, new = {*os.listdir(path)}, {file.name for file in draft.iterdir()}
@@ -255,7 +255,7 @@ def _replace_all(path: Path, draft: Path, replace: Collection[str]) -> None:
 
 
 def _finish(path: Path) -> None:
-    """Put the files that are ready in their places; those that are there already stay."""
+    """Put the files that are ready in their places; a file that was moved before stays there."""
     ready = path / READY
     if (ready / GOING).exists():
         for name in json.loads((ready / GOING).read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""Whether what a file holds makes a layer, or the run of a fit on its way."""
+"""Checks of what a file holds of a layer: its state, its sums over batches, and a run of a fit on its way."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ MOST_STATES = 100
 
 @checking()
 def check_run(run: Any, blocks: Sequence[Block], n_starts: int, n_factors: int, n_states: int) -> None:
-    """Refuse a run of a fit to these blocks that its further iterations cannot go on from."""
+    """Refuse a run from which a fit to these blocks cannot go on."""
     is_a(Run, run, "the run")
     whole(run.iteration, "the number of iterations", 0)
     running = whole_list(run.running, "the starts that run", 0, n_starts - 1)
@@ -44,7 +44,7 @@ def check_run(run: Any, blocks: Sequence[Block], n_starts: int, n_factors: int, 
 
 
 def check_state(state: Any, blocks: Sequence[Block], n_states: int | None, n_factors: int, n_starts: int) -> None:
-    """All that labels follow from, of so many factors in each of so many starts."""
+    """Refuse a state that no fit of ``n_starts`` starts, each of ``n_factors`` factors, could have."""
     is_a(State, state, "the state")
     agree(whole(state.n_starts, "n_starts", 1) == n_starts, "n_starts", "the starts that run")
     n_all = n_starts * n_factors
@@ -53,24 +53,24 @@ def check_state(state: Any, blocks: Sequence[Block], n_states: int | None, n_fac
     agree(2 <= n_states <= MOST_STATES, "the number of states", f"2 to {MOST_STATES}")
     agree(np.allclose(prior.sum(axis=0), 1, atol=ROUNDING), "prior", "a distribution")
     n_blocks = len(blocks)
-    for block, own in zip(blocks, list_of(tuple, state.parameters, "parameters", n_blocks), strict=True):
-        one = block.neutral(1, 1)
-        check_parameters(own, one, (n_states, n_all, one[0].shape[2]))
-    for block, own in zip(blocks, list_of(np.ndarray, state.alpha, "alpha", n_blocks), strict=True):
-        array_of(own, "alpha", "f", (n_all, block.n_columns), 0, 1 + ROUNDING)
-    for block, own in zip(blocks, list_of(Questions, state.questions, "questions", n_blocks), strict=True):
+    for block, parameters in zip(blocks, list_of(tuple, state.parameters, "parameters", n_blocks), strict=True):
+        neutral = block.neutral(1, 1)
+        check_parameters(parameters, neutral, (n_states, n_all, neutral[0].shape[2]))
+    for block, alpha in zip(blocks, list_of(np.ndarray, state.alpha, "alpha", n_blocks), strict=True):
+        array_of(alpha, "alpha", "f", (n_all, block.n_columns), 0, 1 + ROUNDING)
+    for block, questions in zip(blocks, list_of(Questions, state.questions, "questions", n_blocks), strict=True):
         shape = (n_starts, None, block.n_columns)
-        if own.links is not None:
-            links = array_of(own.links, "links", "i", shape, -1, n_factors - 1)
+        if questions.links is not None:
+            links = array_of(questions.links, "links", "i", shape, -1, n_factors - 1)
             agree(links.shape[1] <= min(n_factors, most_links(n_states)), "links", "the number of factors")
-        if own.order is not None:
-            order = array_of(own.order, "order", "i", (n_starts, n_factors, block.n_columns))
+        if questions.order is not None:
+            order = array_of(questions.order, "order", "i", (n_starts, n_factors, block.n_columns))
             agree((np.sort(order, axis=1) == np.arange(n_factors)[:, None]).all(), "order", "the factors")
 
 
-def check_parameters(own: Any, one: Any, shape: tuple[int, ...]) -> None:
-    """Parameters of marginals, of the family of ``one``."""
-    is_a(type(one), own, "the parameters of a block")
+def check_parameters(parameters: Any, neutral: Any, shape: tuple[int, ...]) -> None:
+    """Refuse parameters of marginals that are not of the family of ``neutral``, of this shape and within limits."""
+    is_a(type(neutral), parameters, "the parameters of a block")
     farthest = max(FARTHEST.values())
     limits = {
         "p": (np.nextafter(np.float32(0), np.float32(1)), 1 + ROUNDING),
@@ -79,25 +79,28 @@ def check_parameters(own: Any, one: Any, shape: tuple[int, ...]) -> None:
         "variance": (1e-30, farthest**2),
         "log_variance": (-100, 100),
     }
-    for name, array in own._asdict().items():
+    for name, array in parameters._asdict().items():
         array_of(array, name, "f", shape, *limits[name])
 
 
 def check_sums(sums: Any, n_blocks: int, n_states: int, n_factors: int) -> None:
-    """Sums over batches; ``FadingSums.after`` holds those of the blocks to the next batch."""
+    """Refuse what are no sums over batches.
+
+    The shapes of the sums of a block are not checked here: ``FadingSums.after`` compares them with the next batch.
+    """
     is_a(FadingSums, sums, "the sums over batches")
     whole(sums.n_seen, "the number of batches", 1)
     number(sums.total, "the weight of the batches", np.nextafter(0, 1))
     array_of(sums.label_sum, "the sums of labels", "f", (n_states, n_factors))
     for of_blocks in (sums.totals, sums.sums):
-        for own in list_of(tuple, of_blocks, "sums", n_blocks):
-            for array in own:
+        for of_block in list_of(tuple, of_blocks, "sums", n_blocks):
+            for array in of_block:
                 array_of(array, "sums", "f", None)
 
 
 @checking()
 def check_sizes(sizes: Any, fold_sizes: Sequence[int]) -> None:
-    """Refuse what was noted of sizes if it cannot be of held-out samples of folds of these sizes."""
+    """Refuse what was noted of the sizes tried if it does not fit folds of these numbers of held-out samples."""
     for n_factors, done in sizes.items():
         whole(n_factors, "a size tried", 1)
         agree(len(is_a(list, done, "what a size explains")) <= len(fold_sizes), "what a size explains", "the folds")

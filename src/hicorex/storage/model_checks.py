@@ -1,4 +1,4 @@
-"""Whether what a file holds makes a fitted model."""
+"""Checks of what a file holds of a fitted model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -58,7 +58,7 @@ def _check_usual(usual: Any, n_factors: int) -> None:
 
 
 def _check_reading(reading: Any, n_columns: int) -> None:
-    """How a file was read."""
+    """Refuse what does not say how a file was read."""
     known(is_a(dict, reading, "how the file was read"), ("missing", "row_names", "words", "names"))
     texts(reading.get("missing", []), "the texts that stand for missing values")
     for name, words in is_a(dict, reading.get("words", {}), "the words in columns of numbers").items():
@@ -73,7 +73,7 @@ def _check_reading(reading: Any, n_columns: int) -> None:
 
 @checking()
 def check_layer(layer: FittedLayer, feeds: bool = False) -> None:
-    """Refuse a layer that does not hold together; ``feeds`` says that there is another above it."""
+    """Refuse a layer that does not hold together; ``feeds`` says that it feeds a layer above."""
     encoder = is_a(Encoder, layer.encoder, "the encoder")
     n_columns, n_factors = whole(encoder.n_columns, "n_features_in_", 1), whole(layer.n_factors, "n_factors_", 1)
     _check_encoder(encoder, n_columns)
@@ -83,15 +83,16 @@ def check_layer(layer: FittedLayer, feeds: bool = False) -> None:
     _check_findings(layer, n_columns)
     if layer.sizing is not None:
         _check_sizing(layer.sizing)
-    is_a(bool, layer.reads_labels, "whether the layer is an inner one")
+    is_a(bool, layer.reads_labels, "whether the layer reads labels")
     _check_bounds(layer.bounds, [n_factors])
     _check_usual(layer.usual, n_factors)
     _check_links(layer.links, blocks, n_factors, layer.n_states)
     agree(layer.feeding_joints is not None or not feeds, "joints", "the layers")
-    for own in (layer.joints, layer.feeding_joints):
-        if own is not None:
-            for block, links, given in zip(blocks, layer.links, list_of(list, own, "joints", len(blocks)), strict=True):
-                _check_joints(given, block, links[0], layer.n_states)
+    for joints in (layer.joints, layer.feeding_joints):
+        if joints is not None:
+            list_of(list, joints, "joints", len(blocks))
+            for block, links, of_block in zip(blocks, layer.links, joints, strict=True):
+                _check_joints(of_block, block, links[0], layer.n_states)
     for block, given in zip(blocks, list_of(np.ndarray, layer.surprisals, "surprisals", len(blocks)), strict=True):
         discrete = hasattr(block, "is_category")
         array_of(given, "the surprisals", "f", (block.offsets[-1],) if discrete else (0,), -ROUNDING)
@@ -103,11 +104,11 @@ def check_layer(layer: FittedLayer, feeds: bool = False) -> None:
 
 
 def _check_findings(layer: FittedLayer, n_columns: int) -> None:
-    """The structure that a layer has found, and how it came to it."""
+    """Refuse a structure or histories that do not agree with the state of the layer."""
     shape = (n_columns, layer.n_factors)
     alpha = np.empty(shape)
-    for own, columns in zip(layer.state.alpha, layer.encoder.parts, strict=True):
-        alpha[columns] = own.T
+    for block_alpha, columns in zip(layer.state.alpha, layer.encoder.parts, strict=True):
+        alpha[columns] = block_alpha.T
     array_of(layer.alpha, "alpha_", "f", shape)
     agree(np.array_equal(layer.alpha, alpha), "alpha_", "the state")
     array_of(layer.mutual_information, "mutual_information_", "f", shape, -ROUNDING)
@@ -116,11 +117,11 @@ def _check_findings(layer: FittedLayer, n_columns: int) -> None:
     array_of(layer.history, "history_", "f", (None,))
     for history in is_a(list, layer.histories, "histories_"):
         array_of(history, "a history", "f", (None,))
-    agree(any(np.array_equal(layer.history, own) for own in layer.histories), "history_", "histories_")
+    agree(any(np.array_equal(layer.history, history) for history in layer.histories), "history_", "histories_")
 
 
 def _check_input(layer: FittedLayer, below: FittedLayer) -> None:
-    """That the input of a layer is the labels of the one below."""
+    """Refuse a layer whose input is not the labels of the one below."""
     agree(layer.encoder.n_columns == below.n_factors, "the number of columns of a layer", "the factors below it")
     agree(set(layer.encoder.kinds) == {"categorical"}, "the kinds of an inner layer", "labels")
     for categories in layer.encoder.categories.values():
@@ -136,17 +137,18 @@ def _check_encoder(encoder: Encoder, n_columns: int) -> None:
     array_of(encoder.centre, "centre", "f", (n_columns,))
     array_of(encoder.spread, "spread", "f", (n_columns,), tiny)
     array_of(encoder.informative, "informative", "b", (n_columns,))
-    ranked, coded = ({i for i, kind in enumerate(kinds) if kind == own} for own in ("rank", "categorical"))
+    ranked, coded = ({i for i, kind in enumerate(kinds) if kind == wanted} for wanted in ("rank", "categorical"))
     agree(set(is_a(dict, encoder.ranks, "ranks")) == ranked, "ranks", "kinds")
     for values, scores in encoder.ranks.values():
         array_of(values, "the values of ranks", "f", (None,), -large, large)
         array_of(scores, "the scores of ranks", "f", values.shape)
         agree(values.size > 0 and (values[1:] > values[:-1]).all(), "the values of ranks", "their order")
     agree(set(is_a(dict, encoder.categories, "categories")) == coded, "categories", "kinds")
-    for own in encoder.categories.values():
-        wide = own.astype(float) if own.dtype == np.float16 else own
+    for categories in encoder.categories.values():
+        wide = categories.astype(float) if categories.dtype == np.float16 else categories
         array_of(wide, "categories", "biufUS", (None,), -large, large)
-        agree(own.size <= MOST_CATEGORIES and bool((own[1:] > own[:-1]).all()), "categories", "their order")
+        in_order = bool((categories[1:] > categories[:-1]).all())
+        agree(categories.size <= MOST_CATEGORIES and in_order, "categories", "their order")
     parts = list_of(np.ndarray, encoder.parts, "the blocks of columns")
     for part in parts:
         array_of(part, "a block of columns", "i", (None,), 0, n_columns - 1)
@@ -155,7 +157,7 @@ def _check_encoder(encoder: Encoder, n_columns: int) -> None:
 
 
 def _check_links(all_links: Any, blocks: Sequence[Block], n_factors: int, n_states: int) -> None:
-    """The factors that each variable belongs to, best first, no factor twice."""
+    """Refuse links that do not list the factors of each variable best first, and none twice."""
     depth = min(n_factors, most_links(n_states))
     for block, links in zip(blocks, list_of(np.ndarray, all_links, "links", len(blocks)), strict=True):
         array_of(links, "links", "i", (1, depth, block.n_columns), -1, n_factors - 1)
@@ -166,18 +168,18 @@ def _check_links(all_links: Any, blocks: Sequence[Block], n_factors: int, n_stat
 
 
 def _check_joints(joints: list, block: Block, links: np.ndarray, n_states: int) -> None:
-    """Marginals given joint states, of the columns that the links (D, n) say, by their number of factors."""
+    """Refuse joint marginals that do not follow the links (D, n): one Joint for each number of linked factors."""
     n_linked = (links >= 0).sum(axis=0)
     depths = [depth for depth in range(1, len(links) + 1) if (n_linked == depth).any()]
-    one = block.neutral(1, 1)
+    neutral = block.neutral(1, 1)
     for depth, joint in zip(depths, list_of(Joint, joints, "joints", len(depths)), strict=True):
         columns = np.flatnonzero(n_linked == depth)
         for given, expected in ((joint.columns, columns), (joint.factors, links[:depth, columns])):
             array_of(given, "the columns of joints", "i", expected.shape)
             agree(np.array_equal(given, expected), "joints", "links")
         array_of(joint.probability, "the probability of joint states", "f", (n_states**depth, columns.size), 0, 2)
-        width = joint_marginals(block).of_pairs(one, np.zeros_like(columns), columns)[0].shape[1]
-        check_parameters(joint.parameters, one, (n_states**depth, width))
+        width = joint_marginals(block).of_pairs(neutral, np.zeros_like(columns), columns)[0].shape[1]
+        check_parameters(joint.parameters, neutral, (n_states**depth, width))
 
 
 def _check_sizing(sizing: Any) -> None:
@@ -215,15 +217,17 @@ def _check_bounds(bounds: Any, sizes: list[int]) -> None:
     else:
         _check_numbers(bounds, upper if bounds.upper_theorem is None else (*upper, "upper_theorem"))
     names = [layer_name(k) for k in range(1, len(sizes) + 1)]
-    agree([own.name for own in _all(LayerBounds, bounds.layers)] == names, "the layers of bounds_", "the model")
-    agree([own.n_factors for own in bounds.layers] == sizes, "the sizes in bounds_", "the model")
-    for own in bounds.layers:
-        left = () if own.conditional_entropy is None else ("conditional_entropy",)
-        _check_numbers(own, ("objective", "contribution", "contribution_stderr", "lower", *left))
+    agree([layer.name for layer in _all(LayerBounds, bounds.layers)] == names, "the layers of bounds_", "the model")
+    agree([layer.n_factors for layer in bounds.layers] == sizes, "the sizes in bounds_", "the model")
+    for layer in bounds.layers:
+        left = () if layer.conditional_entropy is None else ("conditional_entropy",)
+        _check_numbers(layer, ("objective", "contribution", "contribution_stderr", "lower", *left))
     names = [name for k, size in enumerate(sizes, start=1) for name in layer_factor_names(k, size)]
-    agree([own.name for own in _all(FactorBounds, bounds.factors)] == names, "the factors of bounds_", "the model")
-    for own in bounds.factors:
-        _check_numbers(own, FactorBounds._fields[1:])
+    agree(
+        [factor.name for factor in _all(FactorBounds, bounds.factors)] == names, "the factors of bounds_", "the model"
+    )
+    for factor in bounds.factors:
+        _check_numbers(factor, FactorBounds._fields[1:])
 
 
 def _check_numbers(holder: Any, names: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
-"""What may be written where: an output replaces nothing but what hicorex has written, and only if it is told to.
+"""What may be written where. An output replaces only what hicorex has written, and only if it is told to.
 
 A file counts as written by hicorex if it is a regular file that begins as one of its kind does: with the titles of the
 table, the header of a model, the marks of a report or a graph. Nothing beside it is needed to tell, so that results may
-be copied, mailed and taken from older versions. Whoever changes how a file begins adds to ``BEGINNINGS`` here.
+be copied, mailed and taken from older versions. If a file comes to begin in another way, add that to ``BEGINNINGS``.
 """
 
 import os
@@ -23,7 +23,7 @@ _NAME = rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"'
 
 
 def _row(titles: Sequence[str]) -> bytes:
-    """Titles as the first row of a CSV file has them."""
+    """Titles as the first line of a CSV file."""
     return ",".join(f'"{title}"' for title in titles).encode()
 
 
@@ -54,7 +54,7 @@ RESULTS = {
     "graph.graphml": "graph",
     "report.html": "report",
 }
-# So many bytes of a file are looked at.
+# The number of bytes at the start of a file that are looked at.
 _LOOKED_AT = 2**22
 
 
@@ -69,7 +69,7 @@ def check_file(path: Any, kind: str, overwrite: bool, inputs: Mapping[str, Any])
 def check_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
     """Refuse a folder that must not or cannot be written, before there is anything to lose.
 
-    What a run that was killed has left undone in it is done first.
+    If a run was killed while it put its results there, its work is completed first.
     """
     if os.path.isdir(os.path.join(path, READY)):
         _check_held(Path(path))
@@ -79,7 +79,7 @@ def check_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
 
 
 def allow_file(path: Any, kind: str, overwrite: bool, inputs: Mapping[str, Any]) -> None:
-    """Refuse to replace a file that is an input, or that hicorex has not written, or any without ``overwrite``.
+    """Refuse to replace an input, a file that hicorex has not written, or, without ``overwrite``, any file.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def allow_file(path: Any, kind: str, overwrite: bool, inputs: Mapping[str, Any])
 
 
 def allow_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
-    """Refuse a folder that holds an input or what hicorex has not written, or anything without ``overwrite``.
+    """Refuse a folder that holds an input, what hicorex has not written, or, without ``overwrite``, anything.
 
     As ``allow_file``, for a folder of results.
     """
@@ -117,8 +117,8 @@ def allow_folder(path: Any, overwrite: bool, inputs: Mapping[str, Any]) -> None:
     held = held_in(real) if os.path.isdir(real) else []
     for what, given in inputs.items():
         _refuse_within(path, real, what, given)
-        above = [Path(given), *Path(os.path.realpath(given)).parents] if given != "-" else []
-        if any(_is_same(real, own) for own in above) or any(_is_same(real / name, given) for name in held):
+        around = [Path(given), *Path(os.path.realpath(given)).parents] if given != "-" else []
+        if any(_is_same(real, folder) for folder in around) or any(_is_same(real / name, given) for name in held):
             raise HicorexError(f"--out {path}: {what} ({_called(given)}) is in that folder; choose another folder.")
     _check_held(Path(path))
     if held and not overwrite:

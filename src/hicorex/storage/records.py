@@ -1,4 +1,4 @@
-"""Fitted models as files hold them: entries by names that stay, whatever the code calls what they hold."""
+"""Fitted models as files hold them. The names of the entries stay, even where the code calls a thing otherwise."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -58,7 +58,7 @@ DERIVED: dict[str, Callable[[Any], Any]] = {
     "n_factors_": lambda layer: layer.n_factors,
     "n_iter_": lambda layer: len(layer.history),
 }
-# By how much a sum may differ from one over the same numbers elsewhere.
+# By how much, relatively, a sum may differ from that of the same numbers on another machine.
 SUM_ROUNDING = 1e-9
 OPTIONAL = ("sizing_", "_stream")
 LAYER_ENTRIES = (
@@ -80,7 +80,7 @@ def layer_entries(layer: FittedLayer) -> dict[str, Any]:
 
 
 def layer_of(entries: Mapping[str, Any], encoder: Encoder | None = None) -> FittedLayer:
-    """The layer of these entries, read by another encoder if one is given; what it holds is not checked yet."""
+    """The layer of these entries, with another encoder if one is given; the contents are not checked yet."""
     known(entries, LAYER_ENTRIES)
     held = {FIELDS[entry]: value for entry, value in entries.items() if entry in FIELDS}
     held["histories"] = _histories(entries["history_"], entries.get("histories_"))
@@ -97,17 +97,17 @@ def layer_of(entries: Mapping[str, Any], encoder: Encoder | None = None) -> Fitt
 
 
 def _histories(history: np.ndarray, histories: list[np.ndarray] | None) -> list[np.ndarray]:
-    """The histories of all starts, that of the start that was kept among them.
+    """The histories of all starts, among them that of the start that was kept.
 
-    The first files hold no other history than that one, and that of a stream went on alone.
+    Early files hold that one alone, or add the batches of a stream to it and not to its copy among the others.
     """
     if histories is None:
         return [history]
     is_a(np.ndarray, history, "history_")
     list_of(np.ndarray, histories, "histories_")
-    if any(own.size == history.size and np.array_equal(own, history) for own in histories):
+    if any(of_start.size == history.size and np.array_equal(of_start, history) for of_start in histories):
         return histories
-    return [history if np.array_equal(own, history[: own.size]) else own for own in histories]
+    return [history if np.array_equal(begun, history[: begun.size]) else begun for begun in histories]
 
 
 def corex_record(parameters: Mapping[str, Any], fitted: FittedModel, output: Mapping[str, Any]) -> CorexRecord:
@@ -146,14 +146,14 @@ def _others(fitted: FittedModel, output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fitted_of(record: ModelRecord) -> FittedModel:
-    """What the model of a record has learned; what it holds is not checked yet."""
+    """What the model of a record has learned; the contents are not checked yet."""
     held = vars(record)
     more = {"names": held.get("feature_names_in_"), "reading": held.get("_reading", {})}
     if isinstance(record, CorexRecord):
         layer = layer_of({entry: held[entry] for entry in LAYER_ENTRIES if entry in held})
         fitted = FittedModel((layer,), layer.bounds, layer.usual, **more)
     else:
-        layers = [fitted_of(own).layers[0] for own in list_of(CorexRecord, held["layers_"], "layers_")]
+        layers = [fitted_of(layer).layers[0] for layer in list_of(CorexRecord, held["layers_"], "layers_")]
         if not layers:
             raise UnsoundError("layers_ is empty")
         stop_reason = _stop_reason(held["stop_reason_"], held["layers"], layers[-1])
@@ -166,7 +166,7 @@ def fitted_of(record: ModelRecord) -> FittedModel:
 
 
 def _stop_reason(words: Any, asked: Any, top: FittedLayer) -> StopReason:
-    """Why there is no further layer: files of format 1 say it in words of their own."""
+    """Why there is no further layer. Files of format 1 use other words; the top layer then tells."""
     if is_a(str, words, "stop_reason_") in list(StopReason):
         return StopReason(words)
     if not isinstance(asked, str):
@@ -177,5 +177,5 @@ def _stop_reason(words: Any, asked: Any, top: FittedLayer) -> StopReason:
 
 
 def _derived(entry: str, stored: Any, value: Any) -> None:
-    """Refuse an entry that does not follow from others; sums may be rounded otherwise elsewhere."""
+    """Refuse an entry that is not what follows from the others; another machine may round a sum differently."""
     agree(type(stored) is type(value) and math.isclose(stored, value, rel_tol=SUM_ROUNDING), entry, "the rest")

@@ -1,4 +1,4 @@
-"""What a value from a file may be: its type, an array's shape and range, and how values agree.
+"""Checks of single values from a file: their types, the shape and range of an array, whether two values agree.
 
 Compiled loops check no index, so whatever comes from a file is checked before it reaches one.
 """
@@ -22,7 +22,7 @@ ROUNDING = 1e-4
 
 @contextmanager
 def checking() -> Iterator[None]:
-    """Whatever goes wrong while something is checked makes it unsound: it lacks an attribute, say."""
+    """Make any error within an UnsoundError: what is checked may lack an attribute, say."""
     try:
         yield
     except UnsoundError:
@@ -41,7 +41,7 @@ def is_a(kind: type, value: Any, what: str) -> Any:
 
 
 def agree(truth: Any, what: str, with_what: str) -> None:
-    """Refuse two things of which it is not true that they agree."""
+    """Refuse two things that do not agree; ``truth`` says whether they do."""
     if not truth:
         raise UnsoundError(f"{what} and {with_what} do not agree")
 
@@ -53,7 +53,7 @@ def known(keys: Collection[str], names: Collection[str]) -> None:
 
 
 def list_of(kind: type, values: Any, what: str, size: int | None = None) -> Any:
-    """A list of values of this type, so many if a size is given."""
+    """A list of values of this type; of this size, if one is given."""
     is_a(list, values, what)
     if size is not None and len(values) != size:
         raise UnsoundError(f"{what}: there are {len(values)}, not {size}")

@@ -1,1 +1,1 @@
-"""What everything else leans on: safe text, names, and the private names of other libraries."""
+"""Helpers for all folders: printable text, names of factors, and the private names of other libraries."""

@@ -1,4 +1,4 @@
-"""What hicorex uses of other libraries beyond their public names, each with the reason and what would replace it."""
+"""The private names of other libraries that hicorex uses, each with the reason and what could replace it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ from sklearn.utils import _safe_indexing as safe_indexing
 # Imports pandas, or says which method needs it; a try around an import would do.
 from sklearn.utils._optional_dependencies import check_pandas_support
 
-# Say which values a parameter may have, in scikit-learn's words; checks of our own would need words of their own.
+# Say which values a parameter may have, in scikit-learn's words; checks in each fit would do.
 from sklearn.utils._param_validation import Interval, StrOptions
 
-# The number of rows of whatever scikit-learn takes for a table; the door of input/ knows it too, once it has read one.
+# The number of rows of whatever scikit-learn takes for a table; a Source of input/ knows it too, once it is made.
 from sklearn.utils.validation import _num_samples as num_samples
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def validate_parameters(estimator: "BaseEstimator") -> None:
 
 
 def dask_meta(X: Any) -> Any:
-    """A table without rows of the kind that a Dask collection holds; computing one of its parts would tell it too."""
+    """A table without rows, of the kind that a Dask collection holds; computing one part would give it too."""
     return X._meta
 
 
 def dask_example(X: Any) -> Any:
-    """Two rows like those of a Dask DataFrame; computing its first rows would give others."""
+    """Two made-up rows like those of a Dask DataFrame; computing its first rows would give real ones."""
     return X._meta_nonempty

@@ -1,4 +1,4 @@
-"""What layers, factors and columns are called, the same wherever they are told of."""
+"""The names of layers, factors and columns, the same everywhere."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ def factor_name(layer: int, factor: int) -> str:
 
 
 def number_of(name: str) -> str:
-    """The number of a factor in its layer, by its name; of any other name, all of it.
+    """The number in the name of a factor; any other name stays whole.
 
     >>> number_of("layer1_factor12")
     '12'

@@ -1,4 +1,4 @@
-"""Text that leaves a terminal and a page alone: whatever is not seen, or changes how the rest is seen, is spelt out."""
+"""Text that is safe to show: characters that are invisible, or that change how others look, are spelt out."""
 
 import codecs
 import io
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Joiners, which scripts and emoji need.
+# Invisible joiners, which some scripts and emoji need.
 JOINERS = "\u200c\u200d"
 
 
@@ -28,7 +28,7 @@ def printable(text: Any, kept: str = "") -> str:
 
 
 def printable_lines(text: Any) -> str:
-    """The same for text of several lines."""
+    """Text of several lines, made printable; the ends of lines stay."""
     return printable(text, "\n")
 
 
@@ -38,20 +38,20 @@ def json_text(value: Any, **settings: Any) -> str:
 
 
 class PrintableStream:
-    """A text stream to which all that is written becomes printable; its bytes, as of a table, are left alone."""
+    """A text stream that makes what is written printable. Bytes for its buffer, such as a table, stay as they are."""
 
     def __init__(self, stream: Any):
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write text, its lines as they are."""
+        """Write text; the ends of lines stay."""
         if not isinstance(text, str):
             raise TypeError(f"a stream of text takes no {type(text).__name__}")
         self.stream.write(printable_lines(text))
         return len(text)
 
     def writelines(self, lines: Any) -> None:
-        """Write some texts."""
+        """Write several texts."""
         for line in lines:
             self.write(line)
 
@@ -60,7 +60,7 @@ class PrintableStream:
 
 
 class PrintableBytes(io.RawIOBase):
-    """Takes text as bytes in UTF-8, and shows it on a text stream."""
+    """A binary stream that takes text in UTF-8 and writes it to a text stream."""
 
     def __init__(self, stream: Any):
         super().__init__()
@@ -71,7 +71,7 @@ class PrintableBytes(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Show some more."""
+        """Write some bytes; a character may go on in the next ones."""
         self._stream.write(self._decoder.decode(bytes(data)))
         return len(data)
 
@@ -88,7 +88,7 @@ def printable_streams() -> Iterator[None]:
 
 
 def terminal(stream: Any) -> Any:
-    """What is below a printable stream, for a program that draws and makes its text printable itself."""
+    """The stream below a printable stream, for a program that draws and makes its text printable itself."""
     while isinstance(stream, PrintableStream):
         stream = stream.stream
     return stream

@@ -14,6 +14,7 @@ from hicorex.input.files.literals import MISSING, NUMBER, with_decimal
 from hicorex.input.files.raw import name_columns
 from hicorex.input.files.records import Record, records
 from hicorex.input.notes import NoHeader, Note, PerhapsThousands, ShortHeader, TrailingDelimiter, Written
+from hicorex.support.names import column_name
 
 # In this order where several fit: a decimal comma splits lines as evenly as a comma between fields does.
 DELIMITERS = ("\t", ";", "|", ",", " ")
@@ -204,7 +205,7 @@ def _name_fields(
     lines: list[list[str]], widths: set[int], header: bool, delimiter: str
 ) -> tuple[list[str], list[Note]]:
     if not header:
-        return [f"x{at}" for at in range(len(lines[0]))], [NoHeader()]
+        return [column_name(i) for i in range(len(lines[0]))], [NoHeader()]
     given = list(lines[0])
     if widths == {len(given) + 1}:
         if all(not line[-1].strip() for line in lines[1:] if line):

@@ -20,6 +20,7 @@ from hicorex.input.notes import UnnamedArray
 from hicorex.input.sources.arrays import header_of
 from hicorex.input.sources.integrity import whole
 from hicorex.input.sources.signatures import LENGTH, FileFormat, format_of
+from hicorex.support.names import column_name
 
 # What helps where a table is read at once and is too large for it.
 MORE = "give more memory, or fewer rows or columns"
@@ -128,7 +129,7 @@ def _array(array: Any, name: str) -> RawTable:
         raise HicorexError(f"{name} has no {'rows' if array.shape[1] else 'columns'}; give a table with some.")
     if array.dtype.kind not in "fiubUS":
         raise HicorexError(f"{name} holds values of type {array.dtype}; save an array of numbers or text.")
-    names = [f"x{at}" for at in range(array.shape[1])]
+    names = [column_name(i) for i in range(array.shape[1])]
     notes = (UnnamedArray(),)
     if array.dtype.kind in "US":
         return RawTable(pa.table([_text(column) for column in array.T], names=names), names, None, notes, ".", MISSING)
