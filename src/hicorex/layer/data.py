@@ -135,10 +135,14 @@ class Data:
             sample_weight = sample_weight[order]
         return Data.of(self.blocks, self.columns, samples, sample_weight)
 
+    @property
+    def samples(self) -> list[Samples]:
+        """The samples of all parts, which are in memory, by block."""
+        return [join(of_block) for of_block in zip(*(part.samples for part in self.parts), strict=True)]
+
     def shuffled(self, rng: np.random.Generator) -> "Data":
         """Samples in memory, each column in another order, so that all dependence is lost."""
-        whole = [join(of_block) for of_block in zip(*(part.samples for part in self.parts), strict=True)]
-        samples = [of_block.shuffle(block, rng) for block, of_block in zip(self.blocks, whole, strict=True)]
+        samples = [of_block.shuffle(block, rng) for block, of_block in zip(self.blocks, self.samples, strict=True)]
         return Data.of(self.blocks, self.columns, samples, self.sample_weight)
 
     def to_table(self, blocks: list[np.ndarray]) -> np.ndarray:

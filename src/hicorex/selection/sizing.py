@@ -20,7 +20,6 @@ from hicorex.layer.progress import Progress
 from hicorex.layer.state import State
 from hicorex.layer.structure import Rule
 from hicorex.marginals import Gaussian, SparseCategorical
-from hicorex.marginals.base import join
 
 N_FOLDS = 3
 # Rows beyond this many add little to the choice of a size.
@@ -270,18 +269,13 @@ def _places(data: Data) -> np.ndarray:
     numbers = [b for b, block in enumerate(data.blocks) if isinstance(block, Gaussian)]
     if not numbers or any(isinstance(block, SparseCategorical) for block in data.blocks):
         return in_turn
-    samples = _whole(data)
+    samples = [tuple(of_block) for of_block in data.samples]
     _, first, group = np.unique(samples[numbers[0]][0][0], return_index=True, return_inverse=True)
     if first.size in (1, data.n_samples):
         return in_turn
     original = first[group]
     copies = all((array == array[..., original]).all() for of_block in samples for array in of_block)
     return np.searchsorted(np.sort(first), original) if copies else in_turn
-
-
-def _whole(data: Data) -> list[tuple[np.ndarray, ...]]:
-    """By block, the arrays (..., N) of all samples."""
-    return [tuple(join(parts)) for parts in zip(*(part.samples for part in data.parts), strict=True)]
 
 
 def best_larger(size: int, tried: Sequence[Tried]) -> int | None:
