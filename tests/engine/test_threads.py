@@ -103,3 +103,29 @@ def test_two_that_cross_fit_at_once_leave_warnings_as_they_were():
             assert list(pool.map(cross_fit, (2, 3))) == alone
         assert ("ignore", None, Warning, None, 0) not in warnings.filters
     assert not [own for own in told if "max_iter" in str(own.message)]
+
+
+def test_whoever_waits_for_a_task_that_none_has_begun_does_it():
+    """So that a function over a lone tile may map over its blocks, and no thread only waits for another."""
+    here = threading.get_ident()
+    with LocalEngine(2) as engine:
+
+        def lone(_):
+            both = threading.Barrier(2, timeout=60)
+            return list(engine.map(lambda _: (both.wait(), threading.get_ident())[1], range(2)))
+
+        assert list(engine.map(lambda x: x * x, range(20))) == [x * x for x in range(20)]
+        (threads,) = engine.map(lone, range(1))
+    assert here in threads
+    assert len(set(threads)) == 2
+
+
+def test_the_first_failure_in_the_order_of_items_is_told():
+    def fail(item):
+        if item % 2:
+            raise ValueError(f"item {item}")
+        return item
+
+    for _ in range(20):
+        with LocalEngine(2) as engine, pytest.raises(ValueError, match="item 1"):
+            list(engine.map(fail, range(6)))

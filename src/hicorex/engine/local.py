@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from types import TracebackType
@@ -16,7 +17,7 @@ from hicorex.engine.reduction import add_up, some_tiles
 
 
 class LocalEngine(Engine):
-    """Threads of this process; linear algebra runs on one thread inside each.
+    """Threads of this process, the calling one among them; linear algebra runs on one thread inside each.
 
     n_jobs : number of threads; None and -1 mean one for each core
     """
@@ -27,7 +28,7 @@ class LocalEngine(Engine):
         self.n_jobs = n_jobs
 
     def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else None
+        self._pool = ThreadPoolExecutor(self.n_jobs - 1) if self.n_jobs > 1 else None
         single_threaded_blas.enter()
         return self
 
@@ -46,13 +47,13 @@ class LocalEngine(Engine):
         if self._pool is None:
             yield from map(function, items)
             return
-        waiting: deque[Future] = deque()
+        waiting: deque[_Task] = deque()
         for item in items:
-            waiting.append(self._pool.submit(function, item))
+            waiting.append(_Task(self._pool, function, item))
             if len(waiting) > self.n_jobs:
-                yield waiting.popleft().result()
+                yield _first_result(waiting)
         while waiting:
-            yield waiting.popleft().result()
+            yield _first_result(waiting)
 
     def map_within(self, parts: Sequence[Any], lone_tile: bool) -> Mapper:
         """How a function over tiles may map over blocks: threads share the tiles, or the blocks of a lone tile."""
@@ -86,6 +87,34 @@ class LocalEngine(Engine):
             return at, function(part, rows)
 
         return self.map(of_tile, chosen_tiles())
+
+
+class _Task:
+    """A call that a thread of the pool makes, or the thread that waits for it."""
+
+    def __init__(self, pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item):
+        self._call = partial(function, item)
+        self.future: Future = pool.submit(self._call)
+
+    def make_here(self) -> bool:
+        """Make the call in this thread, if none has begun it."""
+        if not self.future.cancel():
+            return False
+        self.future = Future()
+        try:
+            self.future.set_result(self._call())
+        except Exception as error:  # it is raised when its turn comes, as that of another thread
+            self.future.set_exception(error)
+        return True
+
+
+def _first_result(waiting: deque[_Task]) -> Any:
+    """The result of the first task, which leaves; until it is there, this thread works on those that none has begun."""
+    first = waiting.popleft()
+    tasks = iter((first, *waiting))
+    while not first.future.done() and any(task.make_here() for task in tasks):
+        pass
+    return first.future.result()
 
 
 def _fetch(parts: Sequence[Any], chosen: Iterable[int]) -> Iterator[Any]:
