@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import inlined, jit
+from hicorex.kernels.compiled import inlined, jit, log
 from hicorex.kernels.structure import joint_labels, rows_at_a_time
 
 
@@ -79,10 +79,8 @@ def binary_information(weight, p, log_p, out):
                 zero += part_zero
                 one += part_one
                 total += part_zero * log_p[s, g, 3 * i] + part_one * log_p[s, g, 3 * i + 1]
-            if zero > 0:
-                total -= zero * math.log(zero)
-            if one > 0:
-                total -= one * math.log(one)
+            # Nothing of a category that never occurs: neither term is then more than rounding.
+            total -= zero * log(max(zero, 1e-300)) + one * log(max(one, 1e-300))
             out[g, i] = max(total, 0.0)
 
 
@@ -90,22 +88,49 @@ def binary_information(weight, p, log_p, out):
 def information(weight, p, log_p, is_category, offsets, out):
     """sum_s w_s sum_v p_s(v) log(p_s(v) / sum_t w_t p_t(v)) of each column: out (G, n).
 
-    weight (k, G, n) or (k, G, 1); p, log_p (k, G, F); is_category (F,); offsets (n + 1,).
+    weight (k, G); p, log_p (k, G, F); is_category (F,); offsets (n + 1,).
     """
     n_states, n_groups, _ = p.shape
     for g in range(n_groups):
         for i in range(offsets.size - 1):
-            at = i if weight.shape[2] > 1 else 0
             total = 0.0
             for f in range(offsets[i], offsets[i + 1]):
                 mixture = 0.0
                 for s in range(n_states):
-                    mixture += weight[s, g, at] * p[s, g, f]
+                    mixture += weight[s, g] * p[s, g, f]
                 if is_category[f] and mixture > 0:
                     for s in range(n_states):
-                        total += weight[s, g, at] * p[s, g, f] * log_p[s, g, f]
+                        total += weight[s, g] * p[s, g, f] * log_p[s, g, f]
                     total -= mixture * math.log(mixture)
             out[g, i] = max(total, 0.0)
+
+
+@jit
+def conditional_information(count, marginal, offsets, prior_samples, n_states, out):
+    """I(Y_last:X | the factors before) of columns (Q,), into out, from counts in the joint states, the last fastest.
+
+    count (F_Q, k^d); marginal (F_Q,), 0 for places of missing values; offsets (Q + 1,). Probabilities are smoothed as
+    by estimates.
+    """
+    n_joint = count.shape[1]
+    seen = np.empty(n_joint)
+    for i in range(out.size):
+        seen[:] = 0
+        for f in range(offsets[i], offsets[i + 1]):
+            for s in range(n_joint):
+                seen[s] += max(count[f, s], 0.0) if marginal[f] > 0 else 0.0
+        information = 0.0
+        for before in range(0, n_joint, n_states):
+            weight = seen[before : before + n_states].sum()
+            for f in range(offsets[i], offsets[i + 1] if weight > 0 else 0):
+                mixture = 0.0
+                for s in range(before, before + n_states if marginal[f] > 0 else 0):
+                    p = (max(count[f, s], 0.0) + prior_samples * marginal[f]) / (seen[s] + prior_samples)
+                    mixture += seen[s] * p
+                    information += seen[s] * p * math.log(p)
+                if mixture > 0:
+                    information -= mixture * math.log(mixture / weight)
+        out[i] = information / max(seen.sum(), 1e-300)
 
 
 @jit
@@ -132,14 +157,54 @@ def add_table_rows(codes, offsets, table, out):
 
 
 @jit
-def add_linked(codes, offsets, alpha, table, out):
-    """Add to out (J, T) the entries of table (J, F) that codes (n, T) point to, where alpha (J, n) > 0."""
-    for j in range(alpha.shape[0]):
-        for i in range(alpha.shape[1]):
-            if alpha[j, i] > 0:
-                of_column = table[j, offsets[i] : offsets[i + 1]]
-                for row in range(codes.shape[1]):
-                    out[j, row] += of_column[codes[i, row]]
+def linked_tables(prior, p, log_p, pairs, offsets, starts, table, log_mixture):
+    """The entries E of all pairs, those of each from starts (P + 1,) on: its column's categories, and 0 if missing.
+
+    alpha log(p(v | y_j=s) / p(v | y_j=0)) goes into table (k - 1, E), alpha log(p_j(v) / p(v | y_j=0)) into log_mixture
+    (E,). p, log_p (k, J, F); pairs as marginals.base.Pairs.
+    """
+    factors, columns, alpha = pairs
+    for q in range(factors.size):
+        j, first = factors[q], offsets[columns[q]] - starts[q]
+        for e in range(starts[q], starts[q + 1] - 1):
+            mixture = prior[0, j] * p[0, j, first + e]
+            for s in range(1, prior.shape[0]):
+                mixture += prior[s, j] * p[s, j, first + e]
+                table[s - 1, e] = alpha[q] * (log_p[s, j, first + e] - log_p[0, j, first + e])
+            log_mixture[e] = alpha[q] * (math.log(mixture) - log_p[0, j, first + e])
+        table[:, starts[q + 1] - 1] = 0
+        log_mixture[starts[q + 1] - 1] = 0
+
+
+@jit
+def add_linked(codes, pairs, starts, table, out):
+    """Add to out (C, J, T) the entries of each pair in table (C, E) that codes (n, T) point to, as in linked_tables."""
+    factors, columns, _ = pairs
+    for q in range(factors.size):
+        for c in range(out.shape[0]):
+            _add_entries(codes[columns[q]], table[c, starts[q] : starts[q + 1]], out[c, factors[q]])
+
+
+@inlined
+def _add_entries(codes, entries, out):
+    for row in range(codes.size):
+        out[row] += entries[codes[row]]
+
+
+@jit
+def add_lines(x, pairs, table, out):
+    """As add_linked, where all columns have two categories and none is missing: x (n, T) are the codes as numbers."""
+    factors, columns, _ = pairs
+    for q in range(factors.size):
+        for c in range(out.shape[0]):
+            zero, one = table[c, 3 * q], table[c, 3 * q + 1]
+            _add_line(x[columns[q]], zero, one - zero, out[c, factors[q]])
+
+
+@inlined
+def _add_line(x, constant, linear, out):
+    for row in range(x.size):
+        out[row] += constant + linear * x[row]
 
 
 @jit
@@ -160,7 +225,7 @@ def add_explained(codes, columns, offsets, factors, table, labels, explained, un
                 if which != 1 or factors.shape[0] > 1:  # without its one factor nothing is explained
                     mean[:] = 0
                     for s in range(table.shape[1]):
-                        _add_entries(
+                        _add_likely_entries(
                             codes[columns[q], rows], table[which, s, offsets[q] : offsets[q + 1]], probability[s], mean
                         )
                 if which == 0:
@@ -176,7 +241,7 @@ def _add(values, out):
 
 
 @inlined
-def _add_entries(codes, table, probability, out):
+def _add_likely_entries(codes, table, probability, out):
     for row in range(codes.size):
         out[row] += probability[row] * table[codes[row]]
 

@@ -21,66 +21,104 @@ def estimates(x, square, total_x, total_square, count, prior_samples, floor, mea
     count (k, J, n) or (k, J, 1); mean and variance (k, J, n) are filled in.
     """
     n_states, n_factors, n = mean.shape
+    size, rest_x, rest_square = np.empty(n), np.empty(n), np.empty(n)
     for j in range(n_factors):
-        for i in range(n):
-            rest_x, rest_square = total_x[i], total_square[i]
-            for s in range(n_states - 1, -1, -1):
-                own_x, own_square = rest_x, rest_square
-                if s > 0:
-                    own_x, own_square = x[s - 1, j, i], square[s - 1, j, i]
-                    rest_x -= own_x
-                    rest_square -= own_square
-                size = max(count[s, j, i if count.shape[2] > 1 else 0], 0.0) + prior_samples
-                centre = own_x / size
-                spread = max((own_square + prior_samples) / size - centre * centre, floor)
-                mean[s, j, i] = centre
-                variance[s, j, i] = spread
+        rest_x[:], rest_square[:] = total_x, total_square
+        for s in range(n_states - 1, -1, -1):
+            size[:] = count[s, j]
+            if s > 0:
+                _subtract(x[s - 1, j], rest_x)
+                _subtract(square[s - 1, j], rest_square)
+                _estimate(x[s - 1, j], square[s - 1, j], size, prior_samples, floor, mean[s, j], variance[s, j])
+            else:
+                _estimate(rest_x, rest_square, size, prior_samples, floor, mean[s, j], variance[s, j])
+
+
+@inlined
+def _subtract(values, out):
+    for i in range(out.size):
+        out[i] -= values[i]
+
+
+@inlined
+def _estimate(x, square, size, prior_samples, floor, mean, variance):
+    for i in range(mean.size):
+        scale = 1 / (max(size[i], 0.0) + prior_samples)
+        centre = x[i] * scale
+        mean[i] = centre
+        variance[i] = max((square[i] + prior_samples) * scale - centre * centre, floor)
 
 
 @jit
 def dependences(mean, variance, log_variance, prior, out):
     """Half the log of the variance that each factor explains of each column, at most H(Y_j): out (J, n)."""
     n_states, n_factors, n = mean.shape
+    centre, square, inside = np.empty(n), np.empty(n), np.empty(n)
     for j in range(n_factors):
         entropy = 0.0
+        centre[:], square[:], inside[:] = 0, 0, 0
         for s in range(n_states):
             entropy -= prior[s, j] * math.log(prior[s, j])
+            _add_spread(prior[s, j], mean[s, j], variance[s, j], log_variance[s, j], centre, square, inside)
         for i in range(n):
-            centre = square = inside = 0.0
-            for s in range(n_states):
-                centre += prior[s, j] * mean[s, j, i]
-                square += prior[s, j] * (variance[s, j, i] + mean[s, j, i] * mean[s, j, i])
-                inside += prior[s, j] * log_variance[s, j, i]
-            out[j, i] = min(0.5 * (math.log(square - centre * centre) - inside), entropy)
-
-
-@jit
-def log_odds(mean, variance, log_variance, constant, linear, quadratic):
-    """log p(x | s) - log p(x | 0) = constant + linear x + quadratic x^2 for s > 0, (k - 1, J, n)."""
-    n_states, n_factors, n = mean.shape
-    for j in range(n_factors):
-        for i in range(n):
-            slope, bend = mean[0, j, i] / variance[0, j, i], 0.5 / variance[0, j, i]
-            level = 0.5 * (log_variance[0, j, i] + mean[0, j, i] * slope)
-            for s in range(1, n_states):
-                rise = mean[s, j, i] / variance[s, j, i]
-                constant[s - 1, j, i] = level - 0.5 * (log_variance[s, j, i] + mean[s, j, i] * rise)
-                linear[s - 1, j, i] = rise - slope
-                quadratic[s - 1, j, i] = bend - 0.5 / variance[s, j, i]
-
-
-@jit
-def quadratic_scores(x, linear, quadratic, out):
-    """Add linear @ x + quadratic @ x^2 to out (C, T): x (n, T), coefficients (C, n). For few rows C."""
-    for i in range(x.shape[0]):
-        for c in range(out.shape[0]):
-            _add_parabola(x[i], linear[c, i], quadratic[c, i], out[c])
+            out[j, i] = min(0.5 * (log(square[i] - centre[i] * centre[i]) - inside[i]), entropy)
 
 
 @inlined
-def _add_parabola(x, linear, quadratic, out):
+def _add_spread(weight, mean, variance, log_variance, centre, square, inside):
+    for i in range(mean.size):
+        centre[i] += weight * mean[i]
+        square[i] += weight * (variance[i] + mean[i] * mean[i])
+        inside[i] += weight * log_variance[i]
+
+
+@jit
+def log_odds(mean, variance, log_variance, factors, columns, constant, linear, quadratic):
+    """log p(x | s) - log p(x | 0) = constant + linear x + quadratic x^2 for s > 0, (k - 1, P), of pairs (P,).
+
+    mean, variance, log_variance (k, J, n).
+    """
+    for p in range(factors.size):
+        j, i = factors[p], columns[p]
+        slope, bend = mean[0, j, i] / variance[0, j, i], 0.5 / variance[0, j, i]
+        level = 0.5 * (log_variance[0, j, i] + mean[0, j, i] * slope)
+        for s in range(1, mean.shape[0]):
+            rise = mean[s, j, i] / variance[s, j, i]
+            constant[s - 1, p] = level - 0.5 * (log_variance[s, j, i] + mean[s, j, i] * rise)
+            linear[s - 1, p] = rise - slope
+            quadratic[s - 1, p] = bend - 0.5 / variance[s, j, i]
+
+
+@jit
+def add_scores(x, present, gap_of, pairs, log_odds, out):
+    """Add alpha (constant + linear x + quadratic x^2) of each pair, where x is observed, to out (k - 1, J, T).
+
+    x (n, T) values, 0 where missing; gap_of (n,) the row of present (n_gaps, T) for columns with missing values, or -1;
+    pairs (P,) and log_odds (k - 1, P) as marginals.base.Pairs and marginals.gaussian.LogOdds.
+    """
+    (factors, columns, alpha), (constant, linear, quadratic) = pairs, log_odds
+    for p in range(factors.size):
+        i, share = columns[p], x.dtype.type(alpha[p])
+        for s in range(out.shape[0]):
+            level = share * constant[s, p] if gap_of[i] < 0 else x.dtype.type(0)
+            _add_parabola(x[i], level, share * linear[s, p], share * quadratic[s, p], out[s, factors[p]])
+    # In a loop of their own, since one with both branches would count references to each row.
+    for p in range(factors.size if present.shape[0] > 0 else 0):
+        gap, share = gap_of[columns[p]], x.dtype.type(alpha[p])
+        for s in range(out.shape[0] if gap >= 0 else 0):
+            _add_where(present[gap], share * constant[s, p], out[s, factors[p]])
+
+
+@inlined
+def _add_parabola(x, constant, linear, quadratic, out):
     for row in range(x.shape[0]):
-        out[row] += x[row] * (linear + quadratic * x[row])
+        out[row] += constant + x[row] * (linear + quadratic * x[row])
+
+
+@inlined
+def _add_where(there, value, out):
+    for row in range(out.size):
+        out[row] += value if there[row] else 0
 
 
 @jit
@@ -102,39 +140,42 @@ def _two_moments(x, weight):
 
 
 @jit
-def log_mixture_sums(x, sample_weight, alpha, log_prior, constant, linear, quadratic, out):
-    """Sums over samples of log(p_j(x_i) / p(x_i | y_j=0)) where alpha > 0, added to out (J, n).
+def log_mixture_sums(x, present, gap_of, sample_weight, pairs, log_prior, log_odds, out):
+    """Add the sum over samples of alpha log(p_j(x_i) / p(x_i | y_j=0)) of each pair to out (J,); sample_weight (T,).
 
-    x (n, T) values; sample_weight (T,); log_prior (k, J); constant, linear, quadratic (k - 1, J, n).
+    log_prior (k, J); the others as in add_scores.
     """
-    total = np.empty(x.shape[1], x.dtype)
-    for j in range(alpha.shape[0]):
-        for i in range(alpha.shape[1]):
-            if alpha[j, i] > 0:
-                total[:] = log_prior[0, j]
-                for s in range(constant.shape[0] - 1):
-                    level = log_prior[s + 1, j] + constant[s, j, i]
-                    _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
-                level = log_prior[-1, j] + constant[-1, j, i]
-                out[j, i] += _sum_with_last(x[i], level, linear[-1, j, i], quadratic[-1, j, i], total, sample_weight)
+    factors, columns, alpha = pairs
+    total, weight = np.empty(x.shape[1], x.dtype), np.empty(x.shape[1], x.dtype)
+    for p in range(factors.size):
+        _log_mixture(x[columns[p]], factors[p], p, log_prior, log_odds, total)
+        gap = gap_of[columns[p]]
+        if gap >= 0:
+            _take_where(present[gap], sample_weight, weight)
+            out[factors[p]] += alpha[p] * _dot(weight, total)
+        else:
+            out[factors[p]] += alpha[p] * _dot(sample_weight, total)
 
 
 @jit
-def log_mixtures(x, present, gap_of, alpha, log_prior, constant, linear, quadratic, out):
-    """Add sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample to out (J, T).
-
-    As in log_mixture_sums; gap_of (n,) is the row of present (n_gaps, T) for columns with missing values, or -1.
-    """
+def log_mixtures(x, present, gap_of, pairs, log_prior, log_odds, out):
+    """Add alpha log(p_j(x_i) / p(x_i | y_j=0)) of each pair to out (J, T), sample by sample, as log_mixture_sums."""
+    factors, columns, alpha = pairs
     total, always = np.empty(x.shape[1], x.dtype), np.ones(x.shape[1], np.bool_)
-    for j in range(alpha.shape[0]):
-        for i in range(alpha.shape[1]):
-            if alpha[j, i] > 0:
-                total[:] = log_prior[0, j]
-                for s in range(constant.shape[0]):
-                    level = log_prior[s + 1, j] + constant[s, j, i]
-                    _add_quadratic(x[i], level, linear[s, j, i], quadratic[s, j, i], total)
-                there = present[gap_of[i]] if gap_of[i] >= 0 else always
-                _add_where(total, alpha[j, i], there, out[j])
+    for p in range(factors.size):
+        i = columns[p]
+        _log_mixture(x[i], factors[p], p, log_prior, log_odds, total)
+        _add_values_where(present[gap_of[i]] if gap_of[i] >= 0 else always, alpha[p], total, out[factors[p]])
+
+
+@inlined
+def _log_mixture(x, factor, pair, log_prior, log_odds, out):
+    """log(p_j(x_i) / p(x_i | y_j=0)) of one pair, (T,)."""
+    constant, linear, quadratic = log_odds
+    out[:] = log_prior[0, factor]
+    for s in range(constant.shape[0]):
+        level = log_prior[s + 1, factor] + constant[s, pair]
+        _add_quadratic(x, level, linear[s, pair], quadratic[s, pair], out)
 
 
 @inlined
@@ -144,57 +185,118 @@ def _add_quadratic(x, constant, linear, quadratic, total):
 
 
 @inlined
-def _add_where(values, scale, there, out):
+def _dot(a, b):
+    total = b.dtype.type(0)
+    for row in range(b.size):
+        total += a[row] * b[row]
+    return total
+
+
+@inlined
+def _take_where(there, values, out):
+    for row in range(out.size):
+        out[row] = values[row] if there[row] else 0
+
+
+@inlined
+def _add_values_where(there, scale, values, out):
     for row in range(out.size):
         out[row] += scale * values[row] if there[row] else 0.0
 
 
-@inlined
-def _sum_with_last(x, constant, linear, quadratic, total, sample_weight):
-    """The weighted sum after the last state is added, which need not be stored."""
-    result = x.dtype.type(0)
-    for row in range(x.shape[0]):
-        result += sample_weight[row] * add_log(total[row], constant + x[row] * (linear + x[row] * quadratic))
-    return result
-
-
 @jit
-def equivocation(weight, height, mean, precision, deviation, nodes, node_weight, out):
-    """Add H(Y | X) of P Gaussian mixtures to out (P,), by Gauss-Hermite quadrature.
+def information(weight, mean, variance, nodes, node_weight, out):
+    """I(Y:X) of P Gaussian mixtures with weight, mean and variance (k, P) into out (P,), by Gauss-Hermite quadrature.
 
-    weight, mean, precision (k, P); height (k, P) the log of weight times the root of precision; deviation (k, P) 1 by
-    that root; nodes and node_weight (Q,), of the standard normal.
+    nodes and node_weight (Q,), of the standard normal.
     """
     n_states, n_pairs = mean.shape
-    total = np.empty(CHUNK, mean.dtype)
+    shape = (n_states, CHUNK)
+    height, precision, deviation = np.empty(shape, out.dtype), np.empty(shape, out.dtype), np.empty(shape, out.dtype)
+    total = np.empty(CHUNK, out.dtype)
     for first in range(0, n_pairs, CHUNK):
-        last = min(first + CHUNK, n_pairs)
+        some = slice(first, min(first + CHUNK, n_pairs))
+        rows = slice(0, some.stop - first)
+        out[some] = 0
         for s in range(n_states):
-            this_state = mean[s, first:last], deviation[s, first:last], height[s, first:last]
+            _shape(weight[s, some], variance[s, some], height[s], precision[s], deviation[s], out[some])
+        for s in range(n_states):
             for q in range(nodes.shape[0]):
-                for p in range(last - first):
-                    total[p] = 0
+                total[:] = 0
                 for t in range(n_states):
                     if t != s:
-                        other = mean[t, first:last], precision[t, first:last], height[t, first:last]
-                        _add_density(nodes[q], *this_state, *other, total)
-                _add_product(weight[s, first:last], node_weight[q], total, out[first:last])
+                        this_state = mean[s, some], deviation[s], height[s]
+                        _add_density(nodes[q], *this_state, mean[t, some], precision[t], height[t], total[rows])
+                _subtract_product(weight[s, some], node_weight[q], total, out[some])
+        for p in range(first, some.stop):
+            out[p] = max(out[p], 0)
+
+
+@inlined
+def _shape(weight, variance, height, precision, deviation, entropy):
+    """The log of weight times density at the mean, 1 / variance, and its root; add -weight log(weight) to entropy."""
+    half, one, least = entropy.dtype.type(0.5), entropy.dtype.type(1), entropy.dtype.type(1e-30)
+    for p in range(weight.size):
+        log_weight = log(max(weight[p], least))
+        entropy[p] -= weight[p] * log_weight
+        height[p] = log_weight - half * log(variance[p])
+        precision[p] = one / variance[p]
+        deviation[p] = np.sqrt(variance[p])
 
 
 @inlined
 def _add_density(node, this_mean, this_deviation, this_height, mean, precision, height, total):
     """Add the density of another state at a node of this one, relative to the density of this one there."""
     half = total.dtype.type(0.5)
-    for p in range(this_mean.shape[0]):
+    for p in range(total.size):
         away = this_mean[p] + node * this_deviation[p] - mean[p]
         z = height[p] - this_height[p] - half * (away * away * precision[p] - node * node)
         total[p] = add_log(total[p], z)
 
 
 @inlined
-def _add_product(a, scale, b, out):
+def _subtract_product(a, scale, b, out):
     for p in range(out.shape[0]):
-        out[p] += scale * a[p] * b[p]
+        out[p] -= scale * a[p] * b[p]
+
+
+@jit
+def mixtures_of_pairs(prior, mean, variance, factors, columns, out):
+    """Weight, mean and variance of pairs (P,) of factor and column into out (3, k, P).
+
+    prior (k, J); mean, variance (k, J, n).
+    """
+    for s in range(prior.shape[0]):
+        for p in range(factors.size):
+            j, i = factors[p], columns[p]
+            out[0, s, p], out[1, s, p], out[2, s, p] = prior[s, j], mean[s, j, i], variance[s, j, i]
+
+
+@jit
+def joint_mixtures(moments, prior_samples, floor, before, out):
+    """Weight, mean and variance of the last factor's states given those before, (3, k, P), and their share (P,).
+
+    moments (Q, k^d, 3) of 1, x and x^2, the last factor fastest; the pairs P are columns times states before.
+    """
+    n_states, n_before = out.shape[1], before.size // moments.shape[0]
+    for q in range(moments.shape[0]):
+        whole = 0.0
+        for b in range(n_before):
+            p, total = q * n_before + b, 0.0
+            for s in range(n_states):
+                count, x, square = moments[q, b * n_states + s]
+                count = max(count, 0.0)
+                total += count
+                size = count + prior_samples
+                centre = x / size
+                out[0, s, p], out[1, s, p] = count, centre
+                out[2, s, p] = max((square + prior_samples) / size - centre * centre, floor)
+            for s in range(n_states):
+                out[0, s, p] /= total if total > 0 else 1.0
+            before[p] = total
+            whole += total
+        for b in range(n_before):
+            before[q * n_before + b] /= whole if whole > 0 else 1.0
 
 
 @jit
@@ -237,7 +339,7 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
         for s in range(n_joint):
             _add_mean(weight[s], log_p[s], log_weight[s, q], log_total, bias_correction, known)
         there = present[q, rows] if present.shape[1] else always
-        _add_where(known, 1.0, there, explained[rows])
+        _add_values_where(there, 1.0, known, explained[rows])
         for place in range(depth):
             lost[:] = 0
             stride = n_states ** (depth - 1 - place)
@@ -254,7 +356,7 @@ def _explain_rows(x, present, ratios, labels, rows, explained, unique):
                 _add_mean(sum_weight, sum_log_p, log_rest[place, rest, q], log_total, bias_correction, lost)
             for row in range(n_rows):
                 lost[row] = known[row] - lost[row]
-            _add_where(lost, 1.0, there, unique[factors[place, q], rows])
+            _add_values_where(there, 1.0, lost, unique[factors[place, q], rows])
 
 
 @inlined

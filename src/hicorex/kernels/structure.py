@@ -42,7 +42,6 @@ def _multiply(values, is_first, out):
             out[row] *= values[row]
 
 
-@jit
 def joint_moments(x, columns, sample_weight, labels, links, out):
     """Add the moments 1, x, x^2 of each linked variable in each joint state of its factors.
 
@@ -50,16 +49,23 @@ def joint_moments(x, columns, sample_weight, labels, links, out):
     links (D, Q) the factors of each, two or three, -1 for no third, as if that had but state 0;
     out (Q, k^D, n_moments), the last factor's state running fastest.
     """
+    of_two = np.full(columns.size, len(labels) == 2)
+    of_two &= len(links) < 3 or links[-1] < 0
+    moments_of_two(x, columns, sample_weight, labels[1], links, of_two, out)
+    if not of_two.all():
+        moments_of_several(x, columns, sample_weight, labels, links, of_two, out)
+
+
+@jit
+def moments_of_several(x, columns, sample_weight, labels, links, of_two, out):
+    """joint_moments of those variables that are not of_two (Q,)."""
     n_states, _, n_rows = labels.shape
     last = out.shape[1] // n_states**2
     ones = np.ones(n_rows, x.dtype)
-    for q in range(columns.shape[0]):
+    for q in np.flatnonzero(~of_two):
         value = x[columns[q]]
         of_column = sample_weight[min(q, sample_weight.shape[0] - 1)]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
-        if n_states == 2 and not deep:
-            _add_moments_of_two(value, of_column, labels[1, links[0, q]], labels[1, links[1, q]], out[q, ::last])
-            continue
         for s in range(n_states):
             for t in range(n_states):
                 for u in range(n_states if deep else 1):
@@ -84,11 +90,33 @@ def _add_moments(x, sample_weight, first, second, third, out):
         out[2] += square
 
 
+@jit
+def moments_of_two(x, columns, sample_weight, second_state, links, of_two, out):
+    """joint_moments of those variables that are of_two (Q,): two factors of two states, the commonest case.
+
+    second_state (J, T) their probabilities of state 1.
+    """
+    last = out.shape[1] // 4
+    for q in range(columns.size):
+        if of_two[q]:
+            at = min(q, sample_weight.shape[0] - 1)
+            first, second = links[0, q], links[1, q]
+            of_one, of_x = _moments_of_two(x[columns[q]], sample_weight[at], second_state[first], second_state[second])
+            _add_differences(of_one, out[q, ::last, 0])
+            _add_differences(of_x, out[q, ::last, 1])
+    # Squares have a loop of their own, so that all sums are in registers.
+    for q in range(columns.size if out.shape[2] > 2 else 0):
+        if of_two[q]:
+            at = min(q, sample_weight.shape[0] - 1)
+            first, second = links[0, q], links[1, q]
+            squares = _squares_of_two(x[columns[q]], sample_weight[at], second_state[first], second_state[second])
+            _add_differences(squares, out[q, ::last, 2])
+
+
 @inlined
-def _add_moments_of_two(x, sample_weight, first, second, out):
-    """The commonest case in one loop: two factors of two states, from their probabilities of state 1."""
-    zero = x.dtype.type(0)
-    n = n_a = n_b = n_ab = x_n = x_a = x_b = x_ab = xx_n = xx_a = xx_b = xx_ab = zero
+def _moments_of_two(x, sample_weight, first, second):
+    """Sums of 1 and of x: in all, in state 1 of the first factor, of the second and of both."""
+    n = n_a = n_b = n_ab = x_n = x_a = x_b = x_ab = x.dtype.type(0)
     for row in range(x.shape[0]):
         w, v = sample_weight[row], x[row]
         a, b = w * first[row], w * second[row]
@@ -101,18 +129,31 @@ def _add_moments_of_two(x, sample_weight, first, second, out):
         x_a += a * v
         x_b += b * v
         x_ab += ab * v
-        if out.shape[1] > 2:
-            xx_n += w * v * v
-            xx_a += a * v * v
-            xx_b += b * v * v
-            xx_ab += ab * v * v
-    sums = ((n, n_a, n_b, n_ab), (x_n, x_a, x_b, x_ab), (xx_n, xx_a, xx_b, xx_ab))
-    for moment in range(out.shape[1]):
-        whole, only_a, only_b, both = sums[moment]
-        out[0, moment] += whole - only_a - only_b + both
-        out[1, moment] += only_b - both
-        out[2, moment] += only_a - both
-        out[3, moment] += both
+    return (n, n_a, n_b, n_ab), (x_n, x_a, x_b, x_ab)
+
+
+@inlined
+def _squares_of_two(x, sample_weight, first, second):
+    """The same of x^2."""
+    n = n_a = n_b = n_ab = x.dtype.type(0)
+    for row in range(x.shape[0]):
+        square = sample_weight[row] * x[row] * x[row]
+        a = square * first[row]
+        n += square
+        n_a += a
+        n_b += square * second[row]
+        n_ab += a * second[row]
+    return n, n_a, n_b, n_ab
+
+
+@inlined
+def _add_differences(sums, out):
+    """Add to one moment of each joint state, out (4,), what sums say of it."""
+    whole, only_a, only_b, both = sums
+    out[0] += whole - only_a - only_b + both
+    out[1] += only_b - both
+    out[2] += only_a - both
+    out[3] += both
 
 
 @jit
@@ -244,19 +285,76 @@ def best_factors(score, depth, least):
     """
     n_starts, n_factors, n = score.shape
     best = np.full((n_starts, depth, n), -1, np.int32)
+    high = np.empty((depth, n))
     for start in range(n_starts):
-        for i in range(n):
-            for j in range(n_factors):
-                at = depth
-                while at > 0 and (
-                    best[start, at - 1, i] < 0 or score[start, j, i] > score[start, best[start, at - 1, i], i]
-                ):
-                    if at < depth:
-                        best[start, at, i] = best[start, at - 1, i]
-                    at -= 1
-                if at < depth:
-                    best[start, at, i] = j
-            for d in range(1, depth):
-                if best[start, d, i] >= 0 and score[start, best[start, d, i], i] <= least[i]:
-                    best[start, d, i] = -1
+        high[:] = -np.inf
+        for j in range(n_factors):
+            for d in range(depth - 1, 0, -1):
+                _push_down(score[start, j], j, high[d - 1], best[start, d - 1], high[d], best[start, d])
+            _take_higher(score[start, j], j, high[0], best[start, 0])
+        for d in range(1, depth):
+            _drop_low(high[d], least, best[start, d])
     return best
+
+
+@inlined
+def _push_down(score, factor, high_above, best_above, high, best):
+    """What a place gets if a factor is let in: what stood above, or the factor, or what it has."""
+    for i in range(score.size):
+        if score[i] > high_above[i]:
+            high[i], best[i] = high_above[i], best_above[i]
+        elif score[i] > high[i]:
+            high[i], best[i] = score[i], factor
+
+
+@inlined
+def _take_higher(score, factor, high, best):
+    for i in range(score.size):
+        if score[i] > high[i]:
+            high[i], best[i] = score[i], factor
+
+
+@inlined
+def _drop_low(high, least, best):
+    for i in range(high.size):
+        if high[i] <= least[i]:
+            best[i] = -1
+
+
+@jit
+def linked_pairs(alpha):
+    """The factors and columns (P,) of which alpha (J, n) is positive, column after column, and their alpha (P,)."""
+    n_factors, n = alpha.shape
+    firsts = np.zeros(n + 1, np.intp)
+    for j in range(n_factors):
+        for i in range(n):
+            firsts[i + 1] += alpha[j, i] > 0
+    for i in range(n):
+        firsts[i + 1] += firsts[i]
+    n_pairs = firsts[n]
+    factors, columns, share = np.empty(n_pairs, np.intp), np.empty(n_pairs, np.intp), np.empty(n_pairs)
+    for j in range(n_factors):
+        for i in range(n):
+            if alpha[j, i] > 0:
+                factors[firsts[i]], columns[firsts[i]], share[firsts[i]] = j, i, alpha[j, i]
+                firsts[i] += 1
+    return factors, columns, share
+
+
+@jit
+def spread(links, share, out):
+    """Set out (S, m, n) to the shares (S, D, n) of the linked factors (S, D, n), where they have any."""
+    for start in range(links.shape[0]):
+        for d in range(links.shape[1]):
+            for i in range(links.shape[2]):
+                if share[start, d, i] > 0:
+                    out[start, links[start, d, i], i] = share[start, d, i]
+
+
+@jit
+def linked_factors(links, start, column, n_factors, out):
+    """The links (S, D, n) of some starts and columns (Q,) into out (D, Q), counted over all starts of n_factors."""
+    for d in range(links.shape[1]):
+        for q in range(start.size):
+            factor = links[start[q], d, column[q]]
+            out[d, q] = factor + n_factors * start[q] if factor >= 0 else -1

@@ -52,8 +52,8 @@ def label_tile(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The labels (k, J, T) and log Z_j(x) (J, T) of some samples, in double precision (eq:label_m)."""
     labels, log_z = labels_of(add_scores(blocks, tiles, coefficients).astype(float), state.prior)
-    for block, tile, of_block, alpha in zip(blocks, tiles, coefficients, state.alpha, strict=True):
-        log_z -= block.log_mixture(tile, of_block, alpha)
+    for block, tile, of_block in zip(blocks, tiles, coefficients, strict=True):
+        log_z -= block.log_mixture(tile, of_block)
     return labels, log_z
 
 

@@ -51,7 +51,5 @@ def run_pass(state: State, data: Data, engine: Engine, relabel: Relabel | None =
         return label_sum, log_z, answers
 
     label_sum, log_normaliser, answers = engine.sum(over_tile, data.parts)
-    mixture = sum(
-        block.log_mixture_sum(answers[b], coefficients[b], state.alpha[b]) for b, block in enumerate(data.blocks)
-    )
+    mixture = sum(block.log_mixture_sum(*both) for block, *both in zip(blocks, answers, coefficients, strict=True))
     return PassSums(label_sum, (log_normaliser - mixture) / data.total, answers)

@@ -1,5 +1,7 @@
 """Structure: which factors each variable belongs to, alpha (eq:alpha), by one of three rules."""
 
+from functools import reduce
+from operator import add
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -124,22 +126,22 @@ class Unique(Tree):
         block, estimate, measured_share = measured.block, measured.estimate, measured.measured_share
         n_states, n_factors = estimate.prior.shape
         start, columns, factors = linked(links, n_factors // len(links))
-        freedom = (n_states - 1) * block.freedom[columns]
-        observed = block.observed[columns]
-        seen = measured_share * observed
+        marginals = joint_marginals(block)
         adds = np.ones(columns.size, bool)
         for d in range(1, len(factors)):
             adds &= factors[d] >= 0
             if not adds.any():
                 break
-            sums = first_factors(joint, n_states, len(factors), d + 1)
-            unique = joint_marginals(block).conditional_information(sums, n_states, columns)
-            joint_freedom = freedom * n_states**d
-            critical = _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[columns]
-            adds &= unique > critical / measured_share
-            known = _known(block, estimate, np.maximum(factors[d], 0), columns)
-            ratio = (unique - joint_freedom / (2 * seen)) / np.maximum(known - freedom / (2 * observed), 1e-12)
-            shares[start, d, columns] = np.where(adds, np.clip(ratio, 0, 1), 0)
+            some, chosen = columns[adds], marginals.of_columns(joint, columns, adds)
+            sums = first_factors(chosen, n_states, len(factors), d + 1)
+            unique = marginals.conditional_information(sums, n_states, some)
+            critical = _critical(FURTHER_LEVEL, block, (n_states - 1) * n_states**d)[some] / measured_share
+            known = _known(block, estimate, factors[d, adds], some)
+            # The bias of both, by the number of free parameters.
+            bias = (n_states - 1) * block.freedom[some] / (2 * block.observed[some])
+            ratio = (unique - n_states**d / measured_share * bias) / np.maximum(known - bias, 1e-12)
+            shares[start[adds], d, some] = np.where(unique > critical, np.clip(ratio, 0, 1), 0)
+            adds[adds] = unique > critical
 
 
 RULES: dict[str, Rule] = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
@@ -164,7 +166,7 @@ def _most_informative(block: Block, estimate: Estimate, n_starts: int) -> np.nda
         offset = len(estimate.dependence) // n_starts * start
         other = _known(block, estimate, first + offset, column) < _known(block, estimate, second + offset, column)
         links[start, 0, column] = np.where(other, second, first)
-    return links[:, :1]
+    return np.ascontiguousarray(links[:, :1])
 
 
 def _known(block: Block, estimate: Estimate, factors: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -190,8 +192,9 @@ def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarra
 
 def first_factors(joint: np.ndarray, n_states: int, depth: int, kept: int) -> np.ndarray:
     """Joint sums of the first ``kept`` of ``depth`` factors; states on axis 1."""
-    shape = (joint.shape[0], n_states**kept, n_states ** (depth - kept), *joint.shape[2:])
-    return joint.reshape(shape).sum(axis=2)
+    n_rest = n_states ** (depth - kept)
+    # Slice by slice, since sums over a short axis are slow.
+    return reduce(add, (joint[:, rest::n_rest] for rest in range(n_rest)))
 
 
 def _by_start(factors: np.ndarray, n_starts: int) -> np.ndarray:
@@ -202,10 +205,7 @@ def _by_start(factors: np.ndarray, n_starts: int) -> np.ndarray:
 def _spread(links: np.ndarray, share: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """The shares (S, D, n) of the linked factors as alpha (J, n)."""
     alpha = np.zeros((len(links), shape[0] // len(links), shape[1]))
-    np.put_along_axis(alpha, links[:, :1], share[:, :1], axis=1)
-    for d in range(1, links.shape[1]):
-        start, column = np.nonzero(share[:, d])
-        alpha[start, links[start, d, column], column] = share[start, d, column]
+    kernels.structure.spread(links, share, alpha)
     return alpha.reshape(shape)
 
 

@@ -147,11 +147,11 @@ class Block(ABC):
         """The sums of one tile, under labels (k, J, T)."""
 
     @abstractmethod
-    def log_mixture(self, tile: Tile, coefficients: Coefficients, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, coefficients: Coefficients) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
 
     @abstractmethod
-    def log_mixture_sum(self, answers: "Answers", coefficients: Coefficients, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture_sum(self, answers: "Answers", coefficients: Coefficients) -> np.ndarray:
         """The sum of log_mixture over all samples of a pass, (J,)."""
 
 
@@ -161,6 +161,19 @@ class Estimate(NamedTuple):
     parameters: Parameters
     prior: np.ndarray
     dependence: np.ndarray
+
+
+class Pairs(NamedTuple):
+    """The pairs of factor and column, (P,) each, that belong together, column by column, and their alpha."""
+
+    factors: np.ndarray
+    columns: np.ndarray
+    alpha: np.ndarray
+
+    @classmethod
+    def of(cls, alpha: np.ndarray) -> "Pairs":
+        """Those of which alpha (J, n) is not zero."""
+        return cls(*kernels.structure.linked_pairs(alpha))
 
 
 class Questions(NamedTuple):
@@ -183,7 +196,7 @@ class Answers(NamedTuple):
     """What a pass over a tile measured of a block: sums, so that those of tiles add up.
 
     sums : of the marginals
-    log_mixture : of log(p_j(x_i) / p(x_i | y_j=0)), (J, n), if the totals do not tell them
+    log_mixture : of sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)), (J,), if the totals do not tell them
     joint : of the linked columns, in the joint states of their factors
     guesses : right ones of each factor, and those that it is the first to have right, (2, J, n)
     """
@@ -211,9 +224,10 @@ def linked(links: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray, n
     the factors counted over all starts.
     """
     start, column = map(np.ascontiguousarray, np.nonzero(links[:, 1] >= 0))
-    local = links[start, :, column].T
-    local = local[: max(2, int((local >= 0).any(axis=1).sum()))]
-    return start, column, np.ascontiguousarray(np.where(local < 0, -1, local + n_factors * start))
+    factors = np.empty((links.shape[1], start.size), np.intp)
+    kernels.structure.linked_factors(links, start, column, n_factors, factors)
+    depth = max(2, int((factors.max(axis=1, initial=-1) >= 0).sum()))
+    return start, column, factors[:depth]
 
 
 def linked_if_asked(questions: Questions, n_factors: int) -> tuple[np.ndarray, np.ndarray | None]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hicorex import kernels
-from hicorex.marginals.base import Answers, Block, Questions, Sums, linked_if_asked, most_likely
+from hicorex.marginals.base import Answers, Block, Pairs, Questions, Sums, linked_if_asked, most_likely
 
 # Dependence between columns is measured on their most frequent categories; the rest count as one.
 MOST_FEATURES = 8
@@ -22,12 +22,17 @@ class Parameters(NamedTuple):
 
 
 class PassCoefficients(NamedTuple):
-    """Parameters, structure and questions in the form that a pass over tiles uses."""
+    """Parameters, structure and questions in the form that a pass over tiles uses.
 
+    Entries E of pairs are their columns' categories and missing values, those of each from starts (P + 1,) on:
+    alpha log(p(v | y_j=s) / p(v | y_j=0)) in table (k - 1, E), alpha log(p_j(v) / p(v | y_j=0)) in log_mixture (1, E).
+    """
+
+    n_factors: int
+    pairs: Pairs
+    starts: np.ndarray
     table: np.ndarray
-    constant: np.ndarray
     log_mixture: np.ndarray
-    log_odds: np.ndarray
     guess: np.ndarray | None
     questions: Questions
     columns: np.ndarray
@@ -40,6 +45,7 @@ class Tile:
     def __init__(self, codes: np.ndarray, x: np.ndarray | None):
         self._codes = codes
         self.x = x
+        self.n_rows = codes.shape[1]
 
     @cached_property
     def codes(self) -> np.ndarray:
@@ -150,17 +156,13 @@ class Categorical(Block):
         kernels.categorical.add_table_rows(tile.codes, self.offsets, table[:, None], total)
         return total[:, 0]
 
-    def log_odds(self, parameters: Parameters) -> np.ndarray:
-        """log p(v | y=s) - log p(v | y=0), (k - 1, J, F)."""
-        return parameters.log_p[1:] - parameters.log_p[0]
-
     def dependence(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i), (J, n)."""
         information = np.empty((prior.shape[1], self.n_columns))
         if self.binary:
             kernels.categorical.binary_information(prior, *parameters, information)
         else:
-            kernels.categorical.information(prior[:, :, None], *parameters, self.is_category, self.offsets, information)
+            kernels.categorical.information(prior, *parameters, self.is_category, self.offsets, information)
         return information
 
     def information(
@@ -173,36 +175,29 @@ class Categorical(Block):
         self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions
     ) -> PassCoefficients:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
-        log_odds = self.log_odds(parameters)
-        constant = np.zeros((log_odds.shape[0] * alpha.shape[0], 1), self.dtype)
-        if self.binary:
-            zero, one = log_odds[..., ::3], log_odds[..., 1::3]
-            constant = (zero * alpha).sum(axis=2).reshape(-1, 1).astype(self.dtype)
-            table = ((one - zero) * alpha).reshape(-1, self.n_columns).astype(self.dtype)
-        else:
-            weighted = (log_odds * alpha[:, self.column_of]).reshape(-1, self.offsets[-1])
-            table = np.ascontiguousarray(weighted.T.astype(self.dtype))
-        guess = None
-        if questions.order is not None:
-            guess = np.where(self.is_category, parameters.log_p.argmax(axis=0), -1).astype(np.int8)
-        columns, links = linked_if_asked(questions, len(alpha))
-        log_mixture = np.zeros((len(alpha), self.offsets[-1]))
-        kernels.categorical.log_mixtures(alpha, prior, *parameters, self.offsets, log_mixture)
-        return PassCoefficients(table, constant, log_mixture, log_odds, guess, questions, columns, links)
+        pairs = Pairs.of(alpha)
+        starts = np.concatenate([[0], np.cumsum(self.sizes[pairs.columns] + 1)])
+        table, log_mixture = (np.empty((rows, starts[-1]), self.dtype) for rows in (len(prior) - 1, 1))
+        kernels.categorical.linked_tables(prior, *parameters, tuple(pairs), self.offsets, starts, table, log_mixture[0])
+        guess, columns, links = self._asked(parameters, questions)
+        return PassCoefficients(len(alpha), pairs, starts, table, log_mixture, guess, questions, columns, links)
 
     def scores(self, tile: Tile, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
+        n_factors, pairs, starts, table = coefficients[:4]
+        scores = np.zeros((len(table), n_factors, tile.n_rows), self.dtype)
         if tile.x is not None:
-            return coefficients.table @ tile.x + coefficients.constant
-        scores = np.zeros((tile.codes.shape[1], coefficients.table.shape[1]), self.dtype)
-        kernels.categorical.add_table_rows(tile.codes, self.offsets, coefficients.table, scores)
-        return np.ascontiguousarray(scores.T)
+            kernels.categorical.add_lines(tile.x, tuple(pairs), table, scores)
+        else:
+            kernels.categorical.add_linked(tile.codes, tuple(pairs), starts, table, scores)
+        return scores.reshape(-1, tile.n_rows)
 
-    def log_mixture(self, tile: Tile, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        out = np.zeros((alpha.shape[0], tile.codes.shape[1]))
-        kernels.categorical.add_linked(tile.codes, self.offsets, alpha, coefficients.log_mixture, out)
-        return out
+        n_factors, pairs, starts, _, log_mixture = coefficients[:5]
+        out = np.zeros((1, n_factors, tile.n_rows), self.dtype)
+        kernels.categorical.add_linked(tile.codes, tuple(pairs), starts, log_mixture, out)
+        return out[0]
 
     def measure(
         self, tile: Tile, labels: np.ndarray, sample_weight: np.ndarray, coefficients: PassCoefficients
@@ -228,9 +223,12 @@ class Categorical(Block):
             )
         return Answers((sums,), None, joint, guesses)
 
-    def log_mixture_sum(self, answers: Answers, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture_sum(self, answers: Answers, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
-        return coefficients.log_mixture @ self.totals[0]
+        n_factors, pairs, starts, _, log_mixture = coefficients[:5]
+        entries, _ = self.entries(pairs.columns)
+        factors = np.repeat(pairs.factors, np.diff(starts))
+        return np.bincount(factors, log_mixture[0] * self.totals[0][entries], n_factors)
 
     def prime(
         self, parameters: Parameters, factor: int, column: int, scores: np.ndarray, rng: np.random.Generator
@@ -268,6 +266,15 @@ class Categorical(Block):
         width = self.sizes[columns] + 1
         offsets = np.concatenate([[0], np.cumsum(width)])
         return np.arange(offsets[-1]) + np.repeat(self.offsets[columns] - offsets[:-1], width), offsets
+
+    def _asked(
+        self, parameters: Parameters, questions: Questions
+    ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray | None]:
+        """The state that each category suggests (J, F), if asked for guesses; what linked_if_asked tells."""
+        guess = None
+        if questions.order is not None:
+            guess = np.where(self.is_category, parameters.log_p.argmax(axis=0), -1).astype(np.int8)
+        return guess, *linked_if_asked(questions, parameters.p.shape[1])
 
     def _joint(
         self, tile: Tile, labels: np.ndarray, sample_weight: np.ndarray, coefficients: PassCoefficients

@@ -12,6 +12,7 @@ from hicorex.marginals.base import (
     PRIOR_SAMPLES,
     Answers,
     Block,
+    Pairs,
     Questions,
     Sums,
     all_states,
@@ -36,7 +37,7 @@ class Parameters(NamedTuple):
 
 
 class LogOdds(NamedTuple):
-    """log p(x | y=s) - log p(x | y=0) = constant + linear x + quadratic x^2, (k - 1, J, n)."""
+    """log p(x | y=s) - log p(x | y=0) = constant + linear x + quadratic x^2, (k - 1, P) of pairs."""
 
     constant: np.ndarray
     linear: np.ndarray
@@ -46,13 +47,10 @@ class LogOdds(NamedTuple):
 class PassCoefficients(NamedTuple):
     """Parameters, structure and questions in the form that a pass over tiles uses."""
 
-    linear: np.ndarray
-    quadratic: np.ndarray
-    constant: np.ndarray
-    constant_if_observed: np.ndarray
-    alpha: np.ndarray
-    log_prior: np.ndarray
+    pairs: Pairs
     log_odds: LogOdds
+    log_prior: np.ndarray
+    guess: list[np.ndarray] | None
     questions: Questions
     columns: np.ndarray
     links: np.ndarray | None
@@ -119,6 +117,8 @@ class Gaussian(Block):
 
     def __init__(self, gaps: np.ndarray, informative: np.ndarray, dtype: DTypeLike):
         self.gaps = gaps
+        self.gap_of = np.full(informative.size, -1)
+        self.gap_of[gaps] = np.arange(gaps.size)
         self.freedom = np.full(informative.size, 2.0)
         self.informative = informative
         self.n_features = np.ones(informative.size, int)
@@ -158,11 +158,10 @@ class Gaussian(Block):
         )
         return Parameters(mean, variance, np.log(variance))
 
-    def log_odds(self, parameters: Parameters) -> LogOdds:
-        """The log-odds log p(x | y=s) - log p(x | y=0)."""
-        n_states, *shape = parameters.mean.shape
-        log_odds = LogOdds(*(np.empty((n_states - 1, *shape), self.dtype) for _ in range(3)))
-        kernels.gaussian.log_odds(*parameters, *log_odds)
+    def log_odds(self, parameters: Parameters, factors: np.ndarray, columns: np.ndarray) -> LogOdds:
+        """The log-odds log p(x | y=s) - log p(x | y=0) of pairs of factor and column, (P,) each."""
+        log_odds = LogOdds(*np.empty((3, len(parameters.mean) - 1, factors.size), self.dtype))
+        kernels.gaussian.log_odds(*parameters, factors, columns, *log_odds)
         return log_odds
 
     def dependence(self, parameters: Parameters, prior: np.ndarray) -> np.ndarray:
@@ -175,54 +174,42 @@ class Gaussian(Block):
         self, parameters: Parameters, prior: np.ndarray, factors: np.ndarray, columns: np.ndarray
     ) -> np.ndarray:
         """I(Y_j:X_i) of the mixtures of some pairs of factor and column."""
-        mean, variance = (array[:, factors, columns] for array in parameters[:2])
-        return mixture_information(prior[:, factors], mean, variance, self.dtype)
+        mixtures = np.empty((3, len(prior), factors.size), self.dtype)
+        pairs = np.ascontiguousarray(factors), np.ascontiguousarray(columns)
+        kernels.gaussian.mixtures_of_pairs(prior, *parameters[:2], *pairs, mixtures)
+        return mixture_information(mixtures)
 
     def coefficients(
         self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions
     ) -> PassCoefficients:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
-        dtype = self.dtype
-        log_odds = self.log_odds(parameters)
-        shares = alpha.astype(dtype)
-        constant = log_odds.constant * shares
-        if_observed = constant[:, :, self.gaps]
-        complete = constant.sum(axis=2, dtype=float) - if_observed.sum(axis=2, dtype=float)
+        pairs = Pairs.of(alpha)
+        guess = None
+        if questions.order is not None:
+            every = np.indices(alpha.shape).reshape(2, -1)
+            guess = [array.reshape(-1, *alpha.shape) for array in self.log_odds(parameters, *every)]
         return PassCoefficients(
-            log_odds.linear * shares,
-            log_odds.quadratic * shares,
-            complete.reshape(-1, 1).astype(dtype),
-            if_observed,
-            alpha,
-            np.log(prior).astype(dtype),
-            log_odds,
+            pairs,
+            self.log_odds(parameters, *pairs[:2]),
+            np.log(prior).astype(self.dtype),
+            guess,
             questions,
             *linked_if_asked(questions, len(alpha)),
         )
 
     def scores(self, tile: Tile, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
-        linear, quadratic = (array.reshape(-1, self.n_columns) for array in coefficients[:2])
-        if len(linear) <= FEW_ROWS:
-            scores = np.zeros((len(linear), tile.x.shape[1]), tile.x.dtype)
-            kernels.gaussian.quadratic_scores(tile.x, linear, quadratic, scores)
-        else:
-            scores = linear @ tile.x
-            scores += quadratic @ tile.square
-        if self.gaps.size:
-            scores += coefficients.constant_if_observed.reshape(-1, self.gaps.size) @ tile.present.astype(scores.dtype)
-        scores += coefficients.constant
-        return scores
+        pairs, log_odds, log_prior = coefficients[:3]
+        scores = np.zeros((len(log_prior) - 1, log_prior.shape[1], tile.x.shape[1]), self.dtype)
+        kernels.gaussian.add_scores(tile.x, tile.present, self.gap_of, tuple(pairs), tuple(log_odds), scores)
+        return scores.reshape(-1, tile.x.shape[1])
 
-    def log_mixture(self, tile: Tile, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        log_mixture = np.zeros((alpha.shape[0], tile.x.shape[1]))
-        gap_of = np.full(self.n_columns, -1)
-        gap_of[self.gaps] = np.arange(self.gaps.size)
-        kernels.gaussian.log_mixtures(
-            tile.x, tile.present, gap_of, alpha, coefficients.log_prior, *coefficients.log_odds, log_mixture
-        )
-        return log_mixture
+        pairs, log_odds, log_prior = coefficients[:3]
+        out = np.zeros((log_prior.shape[1], tile.x.shape[1]))
+        kernels.gaussian.log_mixtures(tile.x, tile.present, self.gap_of, tuple(pairs), log_prior, tuple(log_odds), out)
+        return out
 
     def measure(
         self, tile: Tile, labels: np.ndarray, sample_weight: np.ndarray, coefficients: PassCoefficients
@@ -237,18 +224,20 @@ class Gaussian(Block):
             sums = [weighted @ tile.x.T, weighted @ tile.square.T]
         if self.gaps.size:
             sums.append(weighted @ tile.present.T.astype(weighted.dtype))
-        log_mixture = np.zeros((labels.shape[1], self.n_columns), weighted.dtype)
+        pairs, log_odds, log_prior = coefficients[:3]
+        log_mixture = np.zeros(labels.shape[1])
         kernels.gaussian.log_mixture_sums(
-            tile.x, sample_weight, coefficients.alpha, coefficients.log_prior, *coefficients.log_odds, log_mixture
+            tile.x, tile.present, self.gap_of, sample_weight, tuple(pairs), log_prior, tuple(log_odds), log_mixture
         )
         joint = guesses = None
         if coefficients.links is not None:
             joint = self._joint(tile, labels, sample_weight, coefficients)
         if coefficients.questions.order is not None:
+            assert coefficients.guess is not None
             guesses = np.zeros((2, labels.shape[1], self.n_columns))
             kernels.structure.gaussian_guesses(
                 np.where(tile.observed(self.gaps), tile.x, np.nan),
-                *coefficients.log_odds,
+                *coefficients.guess,
                 most_likely(labels, np.int8),
                 sample_weight,
                 coefficients.questions.order,
@@ -256,18 +245,10 @@ class Gaussian(Block):
             )
         return Answers(tuple(s.reshape(shape) for s in sums), log_mixture, joint, guesses)
 
-    def log_mixture_sum(self, answers: Answers, coefficients: PassCoefficients, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture_sum(self, answers: Answers, coefficients: PassCoefficients) -> np.ndarray:
         """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
-        sums = answers.log_mixture
-        if self.gaps.size:  # what the zeros in place of missing values have added
-            zeros = np.concatenate(
-                [
-                    coefficients.log_prior[:1, :, None] + 0 * alpha,
-                    coefficients.log_prior[1:, :, None] + coefficients.log_odds.constant,
-                ]
-            )
-            sums = sums - (self.total - self.observed) * np.logaddexp.reduce(zeros, axis=0)
-        return (alpha * sums).sum(axis=1)
+        assert answers.log_mixture is not None
+        return answers.log_mixture
 
     def prime(
         self, parameters: Parameters, factor: int, column: int, scores: np.ndarray, rng: np.random.Generator
@@ -300,17 +281,14 @@ class Gaussian(Block):
         return joint
 
 
-def mixture_information(weight: np.ndarray, mean: np.ndarray, variance: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """I(Y:X) (P,) of Gaussian mixtures with weight, mean and variance (k, P), computed in dtype."""
-    log_weight = np.log(np.maximum(weight, 1e-30))
-    height = log_weight - 0.5 * np.log(variance)
-    mixture = weight, height, mean, 1 / variance, np.sqrt(variance), *_hermite(N_NODES)
-    rest = np.zeros(mean.shape[1], dtype)
-    kernels.gaussian.equivocation(*(array.astype(dtype, order="C") for array in mixture), rest)
-    return np.maximum(-(weight * log_weight).sum(axis=0) - rest, 0)
+def mixture_information(mixtures: np.ndarray) -> np.ndarray:
+    """I(Y:X) (P,) of Gaussian mixtures: weight, mean and variance (3, k, P), in whose precision it is computed."""
+    information = np.empty(mixtures.shape[2], mixtures.dtype)
+    kernels.gaussian.information(*mixtures, *_hermite(N_NODES, mixtures.dtype), information)
+    return information.astype(float)
 
 
 @lru_cache
-def _hermite(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+def _hermite(n_nodes: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     nodes, weight = np.polynomial.hermite_e.hermegauss(n_nodes)
-    return nodes, weight / weight.sum()
+    return nodes.astype(dtype), (weight / weight.sum()).astype(dtype)

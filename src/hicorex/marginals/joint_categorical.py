@@ -47,10 +47,7 @@ class JointCategorical(JointMarginals):
         """Probabilities (states, Q) and parameters (states, F_Q) of the joint states of some columns."""
         block = self._block
         entries, offsets = block.entries(columns)
-        if block.binary:
-            ones = joint[..., 1]
-            joint = np.stack([joint[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, joint.shape[1])
-        count = np.ascontiguousarray(np.maximum(joint.T, 0))
+        count = np.ascontiguousarray(np.maximum(self._counts(joint).T, 0))
         seen = np.add.reduceat(count * block.is_category[entries], offsets[:-1], axis=1)
         p = np.empty((len(count), 1, entries.size), block.dtype)
         marginal = block.marginal[entries]
@@ -60,16 +57,18 @@ class JointCategorical(JointMarginals):
     def conditional_information(self, joint: np.ndarray, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before), the last factor fastest (left of eq:alpha)."""
         entries, offsets = self._block.entries(columns)
-        probability, parameters = self.parameters(joint, columns, PRIOR_SAMPLES)
-        probability = probability.reshape(-1, n_states, columns.size).swapaxes(0, 1)
-        by_state = (a.reshape(-1, n_states, entries.size).swapaxes(0, 1) for a in parameters)
-        parameters = Parameters(*map(np.ascontiguousarray, by_state))
-        before = probability.sum(axis=0)
-        weight = np.ascontiguousarray(probability / np.where(before > 0, before, 1))
-        information = np.empty(before.shape)
-        is_category = self._block.is_category[entries]
-        kernels.categorical.information(weight, *parameters, is_category, offsets, information)
-        return (before * information).sum(axis=0)
+        marginal, information = self._block.marginal[entries], np.empty(columns.size)
+        kernels.categorical.conditional_information(
+            self._counts(joint), marginal, offsets, PRIOR_SAMPLES, n_states, information
+        )
+        return information
+
+    def _counts(self, joint: np.ndarray) -> np.ndarray:
+        """The counts (F_Q, states) of joint sums."""
+        if not self._block.binary:
+            return joint
+        ones = joint[..., 1]
+        return np.stack([joint[..., 0] - ones, ones, 0 * ones], axis=1).reshape(-1, joint.shape[1])
 
     def ratios(self, joint: Joint, n_states: int, bias_correction: float) -> LogRatios:
         """log p(x_i | y_S) / p(x_i) of the columns of a joint."""

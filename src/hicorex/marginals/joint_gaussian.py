@@ -58,14 +58,10 @@ class JointGaussian(JointMarginals):
 
     def conditional_information(self, joint: np.ndarray, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before), the last factor fastest (left of eq:alpha)."""
-        n_links = joint.shape[0]
-        probability, parameters = self.parameters(joint, columns, PRIOR_SAMPLES)
-        grouped = [a.reshape(-1, n_states, n_links).swapaxes(0, 1) for a in (probability, *parameters[:2])]
-        before = grouped[0].sum(axis=0)
-        weight = grouped[0] / np.where(before > 0, before, 1)
-        weight, mean, variance = (a.reshape(n_states, -1) for a in (weight, *grouped[1:]))
-        information = mixture_information(weight, mean, variance, self._block.dtype)
-        return (before * information.reshape(before.shape)).sum(axis=0)
+        before = np.empty(joint.shape[0] * joint.shape[1] // n_states)
+        mixtures = np.empty((3, n_states, before.size), self._block.dtype)
+        kernels.gaussian.joint_mixtures(joint, PRIOR_SAMPLES, VARIANCE_FLOOR, before, mixtures)
+        return (before * mixture_information(mixtures)).reshape(len(joint), -1).sum(axis=1)
 
     def ratios(self, joint: Joint, n_states: int, bias_correction: float) -> Ratios:
         """log p(x_i | y_S) / p(x_i) of the columns of a joint."""

@@ -75,7 +75,7 @@ class Samples(NamedTuple):
 
 
 class SparsePassCoefficients(NamedTuple):
-    """As PassCoefficients, the table by cell (C, P).
+    """Parameters, structure and questions in the form that a pass over tiles uses: a table by cell (C, P).
 
     tuples (D, p) are the distinct links, tuple_of (Q,) says which is whose; used lists the rows of the table that are
     not zero for column i from firsts[i] on.
@@ -84,7 +84,6 @@ class SparsePassCoefficients(NamedTuple):
     table: np.ndarray
     constant: np.ndarray
     log_mixture: np.ndarray
-    log_odds: np.ndarray
     guess: np.ndarray | None
     questions: Questions
     columns: np.ndarray
@@ -169,21 +168,32 @@ class SparseCategorical(Categorical):
         self, parameters: Parameters, alpha: np.ndarray, prior: np.ndarray, questions: Questions
     ) -> Coefficients:
         """Parameters, structure and questions in the form that a pass over tiles uses."""
-        dense = super().coefficients(parameters, alpha, prior, questions)
-        constant, table = (dense.constant[:, 0], dense.table) if self.binary else self._by_cell(dense.table.T)
+        log_odds = (parameters.log_p[1:] - parameters.log_p[0]) * alpha[:, self.column_of]
+        constant, table = self._by_cell(log_odds.reshape(-1, self.offsets[-1]).astype(self.dtype))
+        log_mixture = np.zeros((len(alpha), self.offsets[-1]))
+        kernels.categorical.log_mixtures(alpha, prior, *parameters, self.offsets, log_mixture)
+        guess, columns, links = self._asked(parameters, questions)
         tuples = tuple_of = None
-        if dense.links is not None:
-            tuples, tuple_of = distinct(dense.links)
-        firsts, used = _used(np.tile(alpha, (len(prior) - 1, 1)))
-        return SparsePassCoefficients(table, constant.astype(self.dtype), *dense[2:], firsts, used, tuples, tuple_of)
+        if links is not None:
+            tuples, tuple_of = distinct(links)
+        of_cells = table, constant.astype(self.dtype), log_mixture
+        used = _used(np.tile(alpha, (len(prior) - 1, 1)))
+        return SparsePassCoefficients(*of_cells, guess, questions, columns, links, *used, tuples, tuple_of)
 
     def scores(self, tile: Tile, coefficients: Coefficients) -> np.ndarray:
         """sum_i alpha_ij (log p(x_i | y_j=s) - log p(x_i | y_j=0)), ((k - 1) J, T)."""
         return self._add_up(tile, coefficients.constant, coefficients.table, coefficients.firsts, coefficients.used)
 
-    def log_mixture(self, tile: Tile, coefficients: Coefficients, alpha: np.ndarray) -> np.ndarray:
+    def log_mixture(self, tile: Tile, coefficients: Coefficients) -> np.ndarray:
         """sum_i alpha_ij log(p_j(x_i) / p(x_i | y_j=0)) of each sample, (J, T)."""
-        return self._add_up(tile, *self._by_cell(coefficients.log_mixture), *_used(alpha))
+        # The rows of the first state stand for their factors.
+        of_first = coefficients.used < len(coefficients.log_mixture)
+        firsts = np.concatenate([[0], np.cumsum(of_first)])[coefficients.firsts]
+        return self._add_up(tile, *self._by_cell(coefficients.log_mixture), firsts, coefficients.used[of_first])
+
+    def log_mixture_sum(self, answers: Answers, coefficients: Coefficients) -> np.ndarray:
+        """sum_i alpha_ij sum_l log(p_j(x_i) / p(x_i | y_j=0)), (J,)."""
+        return coefficients.log_mixture @ self.totals[0]
 
     def measure(self, tile: Tile, labels: np.ndarray, sample_weight: np.ndarray, coefficients: Coefficients) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""

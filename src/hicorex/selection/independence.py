@@ -7,8 +7,8 @@ from scipy.special import chdtrc, fdtrc
 
 from hicorex import kernels
 from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
-from hicorex.marginals.base import Block, Coefficients, Tile
-from hicorex.marginals.sparse import SparsePassCoefficients, SparseTile
+from hicorex.marginals.base import Block, Parameters, Tile
+from hicorex.marginals.sparse import SparseTile
 
 
 class IndependenceTest(ABC):
@@ -26,11 +26,11 @@ class IndependenceTest(ABC):
 class GaussianTest(IndependenceTest):
     """F tests for location and spread."""
 
-    def __init__(self, block: Gaussian, coefficients: gaussian.PassCoefficients, alpha: np.ndarray, owner: np.ndarray):
+    def __init__(self, block: Gaussian, parameters: gaussian.Parameters, alpha: np.ndarray, owner: np.ndarray):
         self._gaps, self._owner = block.gaps, owner
         columns = np.arange(block.n_columns)
         weight = alpha[owner, columns].astype(block.dtype)
-        self._log_odds = [(weight * array[:, owner, columns])[:, :, None] for array in coefficients.log_odds]
+        self._log_odds = [(weight * array)[:, :, None] for array in block.log_odds(parameters, owner, columns)]
 
     def tabulate(self, tile: gaussian.Tile, scores: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
         """Sums of 1, x, x^2 and |x| in each state: (4, k, n)."""
@@ -63,15 +63,10 @@ class GaussianTest(IndependenceTest):
 class CategoricalTest(IndependenceTest):
     """A chi-square test in which rare categories are pooled."""
 
-    def __init__(
-        self,
-        block: Categorical,
-        coefficients: categorical.PassCoefficients | SparsePassCoefficients,
-        alpha: np.ndarray,
-        owner: np.ndarray,
-    ):
+    def __init__(self, block: Categorical, parameters: categorical.Parameters, alpha: np.ndarray, owner: np.ndarray):
         self._block, self._owner = block, owner
-        self._log_odds = coefficients.log_odds[:, owner[block.column_of], np.arange(block.offsets[-1])]
+        log_p = parameters.log_p[:, owner[block.column_of], np.arange(block.offsets[-1])]
+        self._log_odds = log_p[1:] - log_p[0]
         self._alpha = alpha[owner, np.arange(block.n_columns)]
 
     def tabulate(self, tile: Tile, scores: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
@@ -103,9 +98,9 @@ class SparseTest(CategoricalTest):
     """The same test, by the cells that are stored."""
 
     def __init__(
-        self, block: SparseCategorical, coefficients: SparsePassCoefficients, alpha: np.ndarray, owner: np.ndarray
+        self, block: SparseCategorical, parameters: categorical.Parameters, alpha: np.ndarray, owner: np.ndarray
     ):
-        super().__init__(block, coefficients, alpha, owner)
+        super().__init__(block, parameters, alpha, owner)
         self._zeros = block.zeros
         self._added = self._log_odds.astype(float)
         self._added *= self._alpha[block.column_of]
@@ -123,11 +118,9 @@ class SparseTest(CategoricalTest):
 _TESTS = {Gaussian: GaussianTest, Categorical: CategoricalTest, SparseCategorical: SparseTest}
 
 
-def independence_test(
-    block: Block, coefficients: Coefficients, alpha: np.ndarray, owner: np.ndarray
-) -> IndependenceTest:
-    """The test of a block's columns against the labels of their owners (n,), under coefficients and alpha (J, n)."""
-    return _TESTS[type(block)](block, coefficients, alpha, owner)
+def independence_test(block: Block, parameters: Parameters, alpha: np.ndarray, owner: np.ndarray) -> IndependenceTest:
+    """The test of a block's columns against the labels of their owners (n,), under parameters and alpha (J, n)."""
+    return _TESTS[type(block)](block, parameters, alpha, owner)
 
 
 def label_without(scores: np.ndarray, added: np.ndarray) -> np.ndarray:

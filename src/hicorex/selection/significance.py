@@ -61,7 +61,9 @@ def held_out_probabilities(state: State, data: Data, engine: Engine) -> list[np.
         block.dependence(parameters, prior).argmax(axis=0)
         for block, parameters in zip(blocks, state.parameters, strict=True)
     ]
-    tests = [independence_test(*of_block) for of_block in zip(blocks, coefficients, state.alpha, owners, strict=True)]
+    tests = [
+        independence_test(*of_block) for of_block in zip(blocks, state.parameters, state.alpha, owners, strict=True)
+    ]
 
     def tabulate(part: Part, rows: slice) -> list[np.ndarray]:
         tiles = part.tile(blocks, rows)
