@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from numbers import Integral
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -50,7 +50,7 @@ class Training(NamedTuple):
 class LayeredEstimator(TransformerMixin, BaseEstimator):
     """An estimator of one or more layers. Each layer explains the dependence among the labels of the one below."""
 
-    n_init: int
+    n_init: int | Literal["auto"]
     max_iter: int
     tol: float
     structure: str

@@ -28,7 +28,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "n_states": [Interval(Integral, 2, MOST_STATES, closed="both")],
     "marginals": [str, list, tuple, np.ndarray, dict],
     "structure": [StrOptions(set(RULES))],
-    "n_init": [Interval(Integral, 1, None, closed="left")],
+    "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "batch_size": [Interval(Integral, 2, None, closed="left"), None],
@@ -58,8 +58,10 @@ class Corex(LayeredEstimator):
     structure : "unique", "overlap" or "tree", default="unique"
         How alpha is chosen. "unique": by how much of a factor's information about a variable the better
         factors lack. "overlap": by the paper's count of first right guesses. "tree": one factor a variable.
-    n_init : int, default=10
-        Number of starts. They run together, hopeless ones are dropped, the best one is kept.
+    n_init : int or "auto", default="auto"
+        Number of starts. The first follows the leading directions of the table, the others single variables that cover
+        it. They run together, hopeless ones are dropped, and the best one is improved by factors of the others. "auto"
+        takes six, or as many as have 120 factors together.
     max_iter : int, default=200
         Most iterations of a start.
     tol : float, default=1e-5
@@ -135,7 +137,7 @@ class Corex(LayeredEstimator):
         n_states: int = 2,
         marginals: Any = "auto",
         structure: Literal["unique", "overlap", "tree"] = "unique",
-        n_init: int = 10,
+        n_init: int | Literal["auto"] = "auto",
         max_iter: int = 200,
         tol: float = 1e-5,
         batch_size: int | None = None,

@@ -100,7 +100,7 @@ class HierarchicalCorex(LayeredEstimator):
         n_states: Any = 2,
         marginals: Any = "auto",
         structure: Literal["unique", "overlap", "tree"] = "unique",
-        n_init: int = 10,
+        n_init: int | Literal["auto"] = "auto",
         max_iter: int = 200,
         tol: float = 1e-5,
         batch_size: int | None = None,

@@ -41,7 +41,7 @@ class LayerOptions(NamedTuple):
     n_states: int
     marginals: Any
     structure: str
-    n_init: int
+    n_init: int | Literal["auto"]
     max_iter: int
     tol: float
     batch_size: int | None
@@ -216,7 +216,7 @@ def _in_order(fit: Fit, data: Data, engine: Engine, drop_empty: bool) -> tuple[_
             order = order[: max(1, int(np.count_nonzero(explains)))]
         state = state.take_factors(order, [Questions() for _ in data.blocks])
         for unused in np.flatnonzero(explains[order] == 0):
-            clear(state, data, int(unused))
+            clear(state, data.blocks, int(unused))
         shown = _show(state, data, engine)
         log_z, tcs = shown.evaluator.log_z, used_only(shown.evaluator.log_z)
         # After batches the last update may have changed the order.

@@ -9,7 +9,7 @@ import numpy as np
 from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.base import Mapper
-from hicorex.layer.data import Data
+from hicorex.layer.data import Data, Part
 from hicorex.layer.state import State
 from hicorex.marginals.base import Block, Coefficients, Tile, most_likely
 
@@ -62,3 +62,13 @@ def harden(labels: np.ndarray, first: int) -> np.ndarray:
     hard = np.zeros_like(labels)
     np.put_along_axis(hard, most_likely(labels)[None], 1, axis=0)
     return hard
+
+
+def labels_of_samples(state: State, sample: Data, engine: Engine) -> np.ndarray:
+    """The labels (k, J, N) of samples in memory."""
+    blocks, coefficients = sample.blocks, block_coefficients(state, sample, engine)
+
+    def of_tile(part: Part, rows: slice) -> np.ndarray:
+        return label_tile(state, blocks, coefficients, part.tile(blocks, rows))[0].astype(np.float32)
+
+    return np.concatenate(list(engine.tiles(of_tile, sample.parts)), axis=2)

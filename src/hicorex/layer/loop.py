@@ -6,22 +6,26 @@ import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
+from hicorex.layer.directions import asking
 from hicorex.layer.notes import NO_NOTES, Notes
+from hicorex.layer.numbers import some_rows
 from hicorex.layer.options import FitOptions
-from hicorex.layer.passes import passes_over
+from hicorex.layer.passes import AllSamples, Passes, passes_over
 from hicorex.layer.progress import SILENT, Progress
-from hicorex.layer.race import Best, Race, Run, generator_states
-from hicorex.layer.starts import first_state
-from hicorex.layer.state import State
+from hicorex.layer.race import Race
+from hicorex.layer.search import POOL_AT, Search, Stage
+from hicorex.layer.state import State, side_by_side
 from hicorex.layer.step import update
 from hicorex.layer.structure import Rule
 
 # Iterations after which factors that explain nothing are started anew from another variable.
 REPRIME_AT = (4, 8, 12)
+# The search looks at this number of cells, but at no more and no fewer rows than these, if there are as many.
+SEARCH_CELLS, MOST_SEARCH_ROWS, FEWEST_SEARCH_ROWS = 2**25, 20_000, 2000
 
 
 class Fit(NamedTuple):
-    """The best iterate of the best start, its objective at each iteration, those of all starts, and if it settled.
+    """The best iterate of all, the objective of the iterates that led to it, that of all starts, and if it settled.
 
     log_z : (m,) its mean log Z_j, of batches as it was before the last pass
     """
@@ -43,39 +47,61 @@ def fit_layer(
     notes: Notes = NO_NOTES,
     name: str = "fit",
 ) -> Fit:
-    """Run all starts together and keep the best iterate of the best, by the objective of eq:fullopt.
+    """Search for the best factors by the objective of eq:fullopt, the same ones whatever the seed.
 
-    Each iteration passes over all samples or over a batch, and makes one step of labels, marginals and structure. A
-    run that ``notes`` hold under this name goes on where it was.
+    Large tables are searched by some of their rows. Then the best factors are fitted to all samples, or to batches that
+    the seed draws. A fit that ``notes`` hold under this name goes on where it was.
     """
-    # A generator for each start, so that a start does not depend on the number of starts.
-    shared, *rngs = (np.random.default_rng(child) for child in seed.spawn(options.n_starts + 1))
-    run = notes.recall_run(name, data.blocks, options) or _first_run(data, options, engine, shared, rngs)
-    passes = passes_over(data, options.batch_size, engine, seed, run.sums)
-    race = Race(run, rngs, options, passes.pace)
-    del run  # its first state is not needed again
+    search = Search(some_rows(data, _search_rows(data, options), engine), rule, engine, options)
+    of_some, of_all = AllSamples(search.data, engine), None
+    stage = notes.recall_stage(name, data.blocks, options) or search.first()
+    while True:
+        if stage.of_all_samples and of_all is None:
+            of_all = passes_over(data, options.batch_size, engine, seed, stage.run.sums)
+        stage = _climb(stage, of_all or of_some, rule, engine, options, progress, notes, name)
+        following = None if stage.of_all_samples else search.following(stage)
+        if following is None and not stage.of_all_samples and search.data.n_samples < data.n_samples:
+            following = stage.over_all_samples(asking(stage.run.best.state, data, rule))
+        if following is None:
+            break
+        stage = following
+    best = (of_all or of_some).conclude(stage.run.best, rule)
+    return Fit(best.state, best.log_z, np.array(best.history), stage.all_histories(best), stage.converged)
+
+
+def _climb(
+    stage: Stage,
+    passes: Passes,
+    rule: Rule,
+    engine: Engine,
+    options: FitOptions,
+    progress: Progress,
+    notes: Notes,
+    name: str,
+) -> Stage:
+    """Run the starts of a stage until none has any more to win.
+
+    Each iteration passes over all samples or over a batch, and makes one step of labels, marginals and structure.
+    """
+    race = Race(stage.run, options, passes.pace, all_run_until=POOL_AT if stage.number == 0 else 0)
     for iteration in range(race.iteration, options.max_iter):
         sums, blocks = passes.next(race.state, iteration)
         following, excess = update(race.state, sums, blocks, rule, engine)
         race.record(sums.log_z, excess)
         progress.iteration(iteration + 1, options.max_iter, race.best.objective, len(race.running))
+        if stage.number == 0 and iteration + 1 == POOL_AT:
+            stage = stage._replace(pool=side_by_side([following], n_starts=1))
         if race.settled:
             break
-        if iteration in REPRIME_AT:
-            race.prime_unused(following, sums.log_z, data)
+        if stage.number == 0 and iteration in REPRIME_AT:
+            race.prime_unused(following, sums.log_z, blocks)
         passes.keep_factors(race.advance(following))
         del sums, following  # the next pass needs their room
-        notes.note_run(name, race.as_run(passes.fading))
-    state, log_z = passes.conclude(race.best, rule)
-    histories = [np.array(history) for history in race.histories]
-    return Fit(state, log_z, histories[race.best.start], histories, race.settled)
+        notes.note_stage(name, stage._replace(run=race.as_run(passes.fading)))
+    return stage.after(race)
 
 
-def _first_run(
-    data: Data, options: FitOptions, engine: Engine, shared: np.random.Generator, rngs: list[np.random.Generator]
-) -> Run:
-    """A run of which no iteration is done."""
-    state = first_state(data, options.n_factors, options.n_states, engine, shared, rngs)
-    best = Best(-np.inf, 0, state.take([0]), np.zeros(options.n_factors))
-    histories: list[list[float]] = [[] for _ in rngs]
-    return Run(0, state, list(range(len(rngs))), histories, best, generator_states(rngs), [0] * len(rngs), None)
+def _search_rows(data: Data, options: FitOptions) -> int:
+    """The number of rows that a search looks at."""
+    rows = int(np.clip(SEARCH_CELLS // max(data.n_columns, 1), FEWEST_SEARCH_ROWS, MOST_SEARCH_ROWS))
+    return rows if options.batch_size is None else min(rows, options.batch_size)

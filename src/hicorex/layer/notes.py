@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hicorex.layer.options import FitOptions
-from hicorex.layer.race import Run
 from hicorex.marginals.base import Block
 
 if TYPE_CHECKING:
     from hicorex.fitted.layer import FittedLayer
     from hicorex.input.encoder import Encoder
+    from hicorex.layer.search import Stage
 
 
 class Notes:
@@ -39,12 +39,12 @@ class Notes:
     def conclude_layer(self, layer: "FittedLayer") -> None:
         """Note a finished layer, which makes the notes on its way needless, and save at once."""
 
-    def note_run(self, name: str, run: Run) -> None:
-        """Note a run on its way, under this name."""
-        self.note("run", (name, run))
+    def note_stage(self, name: str, stage: "Stage") -> None:
+        """Note where a fit is, under this name."""
+        self.note("stage", (name, stage))
 
-    def recall_run(self, name: str, blocks: Sequence[Block], options: FitOptions) -> Run | None:
-        """The run of this name, of a fit to these blocks with these options, if one was noted."""
+    def recall_stage(self, name: str, blocks: Sequence[Block], options: FitOptions) -> "Stage | None":
+        """Where the fit of this name is, to these blocks with these options, if it was noted."""
         return None
 
     def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[int, list[tuple[np.ndarray, int]]]:

@@ -1,5 +1,6 @@
 """What passes over the samples at each iteration: all of them, or batches with sums that fade."""
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,9 @@ from hicorex.layer.state import State
 from hicorex.layer.step import update
 from hicorex.layer.structure import Rule
 from hicorex.marginals.base import Block
+
+# What an iterate may count twice, as a part of the objective, and the most steps that lower it.
+LEAST_EXCESS, MOST_SETTLING = 1e-4, 10
 
 
 class Passes(Protocol):
@@ -31,8 +35,8 @@ class Passes(Protocol):
     def keep_factors(self, factors: np.ndarray) -> None:
         """Go on with some of the factors."""
 
-    def conclude(self, best: Best, rule: Rule) -> tuple[State, np.ndarray]:
-        """The state that follows from all samples after the best iterate, and its mean log Z_j (m,)."""
+    def conclude(self, best: Best, rule: Rule) -> Best:
+        """The iterate to keep, which all samples led to."""
 
 
 class AllSamples(Passes):
@@ -50,9 +54,18 @@ class AllSamples(Passes):
     def keep_factors(self, factors: np.ndarray) -> None:
         """Nothing is held from one pass to the next."""
 
-    def conclude(self, best: Best, rule: Rule) -> tuple[State, np.ndarray]:
-        """The best iterate itself."""
-        return best.state, best.log_z
+    def conclude(self, best: Best, rule: Rule) -> Best:
+        """The best iterate, its alpha lowered to what its labels allow, so that nothing is counted twice."""
+        state, history = best.state, list(best.history)
+        while best.excess > LEAST_EXCESS * abs(best.objective) and len(history) < len(best.history) + MOST_SETTLING:
+            sums = run_pass(state, self._data, self._engine)
+            following, excess = update(state, sums, self._data.blocks, rule, self._engine)
+            objective = float((sums.log_z - excess).sum())
+            history.append(objective)
+            best = Best(objective, best.history, state, sums.log_z, float(excess.sum()))
+            lowered = [np.minimum(*both) for both in zip(state.alpha, following.alpha, strict=True)]
+            state = replace(state, alpha=lowered, questions=following.questions)
+        return best._replace(history=history)
 
 
 class RandomBatches(Passes):
@@ -74,11 +87,11 @@ class RandomBatches(Passes):
         if self.fading is not None:
             self.fading = self.fading.take(factors)
 
-    def conclude(self, best: Best, rule: Rule) -> tuple[State, np.ndarray]:
+    def conclude(self, best: Best, rule: Rule) -> Best:
         """One step more by all samples; log Z_j is that before it."""
         sums = run_pass(best.state, self._data, self._engine)
         state, _ = update(best.state, sums, self._data.blocks, rule, self._engine)
-        return state, sums.log_z
+        return best._replace(state=state, log_z=sums.log_z)
 
 
 def passes_over(

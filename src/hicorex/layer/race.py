@@ -1,14 +1,15 @@
 """The race of starts: which still run, how each fares, and the best iterate of all."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hicorex.layer.batches import FadingSums
-from hicorex.layer.data import Data
 from hicorex.layer.options import FitOptions
 from hicorex.layer.starts import prime_unused
 from hicorex.layer.state import State, factors_of
+from hicorex.marginals.base import Block
 
 
 class Pace(NamedTuple):
@@ -46,23 +47,28 @@ PACE, PACE_OF_BATCHES = Pace(5, 1, 8, noisy=False), Pace(10, 5, 16, noisy=True)
 
 
 class Best(NamedTuple):
-    """The best iterate so far: its objective, its start, its state, and mean log Z_j under it (m,)."""
+    """The best iterate so far.
+
+    objective, history : its objective, and that of all iterates that led to it
+    state, log_z : its state, and mean log Z_j (m,)
+    excess : what log Z_j count twice, in sum
+    """
 
     objective: float
-    start: int
+    history: list[float]
     state: State
     log_z: np.ndarray
+    excess: float
 
 
 class Run(NamedTuple):
-    """A fit on its way, all that its further iterations follow from.
+    """A race on its way, all that its further iterations follow from.
 
     iteration : number of iterations done
     state, running : of the starts still running, and which these are
-    histories : the objective of every start at each of its iterations
+    histories : the objective of every start at each iteration, beginning with those that it inherits
     best : the best iterate so far
-    generators : the state of every start's random generator
-    primed : for every start, the iterations done when factors of it were last started anew
+    judged_from : for every start, the place in its history from which it is judged
     sums : over the batches so far, None if every pass is over all samples
     """
 
@@ -71,9 +77,17 @@ class Run(NamedTuple):
     running: list[int]
     histories: list[list[float]]
     best: Best
-    generators: list[dict]
-    primed: list[int]
+    judged_from: list[int]
     sums: FadingSums | None
+
+    @classmethod
+    def of(cls, state: State, best: Best | None = None) -> "Run":
+        """A race of which no iteration is done; its starts inherit the history of the best iterate so far."""
+        inherited = [] if best is None else best.history
+        nothing = Best(-np.inf, [], state.take([0]), np.zeros(state.n_factors), 0.0)
+        starts = range(state.n_starts)
+        histories = [list(inherited) for _ in starts]
+        return cls(0, state, list(starts), histories, best or nothing, [len(inherited) for _ in starts], None)
 
 
 class Race:
@@ -81,16 +95,14 @@ class Race:
 
     iteration : number of iterations done
     state, running : of the starts still running, and which these are
-    histories : the objective of every start at each of its iterations
+    histories : the objective of every start at each iteration
     best : the best iterate so far
     """
 
-    def __init__(self, run: Run, rngs: list[np.random.Generator], options: FitOptions, pace: Pace):
-        for rng, state in zip(rngs, run.generators, strict=True):
-            rng.bit_generator.state = state
-        self.iteration, self.state, self.running, histories, self.best, _, primed, _ = run
-        self.histories, self._primed = [list(history) for history in histories], list(primed)
-        self._rngs, self._options, self._pace = rngs, options, pace
+    def __init__(self, run: Run, options: FitOptions, pace: Pace, all_run_until: int = 0):
+        self.iteration, self.state, self.running, histories, self.best, judged_from, _ = run
+        self.histories, self._judged_from = [list(history) for history in histories], list(judged_from)
+        self._options, self._pace, self._all_run_until = options, pace, all_run_until
         self._kept = list(range(len(self.running)))
 
     @property
@@ -106,19 +118,19 @@ class Race:
         if self._pace.noisy:
             objective = np.array([np.mean(self.histories[start][-self._pace.window :]) for start in self.running])
         leader = int(objective.argmax())
-        leads = objective[leader] > self.best.objective
-        leads |= self._pace.noisy and self.running[leader] == self.best.start
+        leads = objective[leader] > self.best.objective or self._pace.noisy
         # The first two iterates do not have the structure of the rule yet.
         if leads and self.iteration >= min(2, self._options.max_iter - 1):
             state = self.state.take([leader])
-            log_z = log_z[factors_of([leader], state.n_factors)]
-            self.best = Best(float(objective[leader]), self.running[leader], state, log_z)
+            mine = factors_of([leader], state.n_factors)
+            history = list(self.histories[self.running[leader]])
+            self.best = Best(float(objective[leader]), history, state, log_z[mine], float(excess[mine].sum()))
         self._kept = [at for at, start in enumerate(self.running) if self._goes_on(start)]
 
-    def prime_unused(self, following: State, log_z: np.ndarray, data: Data) -> None:
+    def prime_unused(self, following: State, log_z: np.ndarray, blocks: Sequence[Block]) -> None:
         """Start factors that explain nothing anew, in place; their starts are judged from here on."""
-        for at in prime_unused(following, log_z, data, [self._rngs[start] for start in self.running]):
-            self._primed[self.running[at]] = self.iteration + 1
+        for at in prime_unused(following, log_z, blocks, self.running, self.iteration):
+            self._judged_from[self.running[at]] = len(self.histories[self.running[at]])
 
     def advance(self, following: State) -> np.ndarray:
         """Go on with the next states of the starts that are kept; return their factors among those so far."""
@@ -131,26 +143,15 @@ class Race:
     def as_run(self, fading: FadingSums | None) -> Run:
         """The race as it is stored, with the sums over batches that belong to it."""
         done = [list(history) for history in self.histories]
-        return Run(
-            self.iteration,
-            self.state,
-            self.running,
-            done,
-            self.best,
-            generator_states(self._rngs),
-            list(self._primed),
-            fading,
-        )
+        return Run(self.iteration, self.state, self.running, done, self.best, list(self._judged_from), fading)
 
     def _goes_on(self, start: int) -> bool:
         """Whether a start has more to win: its objective still grows, and it is the best or may become it."""
-        recent = self.histories[start][self._primed[start] :]
+        if self.iteration + 1 < self._all_run_until:
+            return True
+        recent = self.histories[start][self._judged_from[start] :]
         tol = self._options.tol
         if self._pace.finished(recent, tol):
             return False
-        return start == self.best.start or self._pace.hopeful(recent, self.best.objective, tol)
-
-
-def generator_states(rngs: list[np.random.Generator]) -> list[dict]:
-    """Where random generators are, so that others can go on from there."""
-    return [dict(rng.bit_generator.state) for rng in rngs]
+        leads = self.histories[start][: len(self.best.history)] == self.best.history
+        return leads or self._pace.hopeful(recent, self.best.objective, tol)

@@ -1,8 +1,10 @@
-"""Where a fit starts: each factor is primed by one variable, the variables chosen to cover the table.
+"""Starts of factors that are primed by one variable each, the variables chosen to cover the table.
 
 Among some candidate columns, m are chosen so that the dependence of every candidate on its nearest
 chosen one is large in sum. That sum stands for the objective that the fit is about to raise.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,34 +12,26 @@ from hicorex.engine import Engine
 from hicorex.layer.correlation import column_dependence, feature_correlation
 from hicorex.layer.data import Data
 from hicorex.layer.state import UNUSED_NATS, PrimingVariable, State, prime
-from hicorex.marginals.base import take_factors
+from hicorex.marginals.base import Block, take_factors
+
+# Candidates beyond twice the number of factors, and swaps of one chosen candidate for another, are this many at most.
+MOST_CANDIDATES, MOST_SWAPS = 650, 200
 
 
-def first_state(
-    data: Data,
-    n_factors: int,
-    n_states: int,
-    engine: Engine,
-    shared: np.random.Generator,
-    rngs: list[np.random.Generator],
-) -> State:
-    """All starts, one a generator, each factor primed by another variable."""
-    state = State.neutral(data.blocks, n_factors, n_states, len(rngs))
-    if not any(block.informative.any() for block in data.blocks):
-        return state
-    for start, chosen in enumerate(choose_variables(data, n_factors, engine, shared, rngs)):
+def primed_starts(data: Data, n_factors: int, n_states: int, n_starts: int, engine: Engine) -> State:
+    """Starts of factors that are primed by one variable each, the same ones whatever the seed."""
+    state = State.neutral(data.blocks, n_factors, n_states, n_starts)
+    rngs = [np.random.default_rng([1, start]) for start in range(n_starts)]
+    for start, chosen in enumerate(choose_variables(data, n_factors, engine, rngs)):
         for j, variable in enumerate(chosen):
-            prime(state, data, start * n_factors + j, variable, rngs[start])
+            prime(state, data.blocks, start * n_factors + j, variable, rngs[start])
     return state
 
 
 def choose_variables(
-    data: Data, n_factors: int, engine: Engine, shared: np.random.Generator, rngs: list[np.random.Generator]
+    data: Data, n_factors: int, engine: Engine, rngs: list[np.random.Generator]
 ) -> list[list[PrimingVariable]]:
-    """The variables that prime the factors of each start.
-
-    The candidates are drawn by ``shared``, the choices of each start by one of ``rngs``.
-    """
+    """The variables that prime the factors of each start, which one of ``rngs`` chooses among some candidates."""
     places = np.concatenate(
         [
             np.column_stack([np.full(columns.size, b), np.arange(columns.size)])[block.informative]
@@ -46,7 +40,8 @@ def choose_variables(
     )
     # In the order of the table, whatever the blocks.
     places = places[np.argsort([data.columns[b][i] for b, i in places], kind="stable")]
-    candidates = places[shared.permutation(len(places))[: 10 * n_factors + 50]]
+    n_candidates = max(2 * n_factors, min(10 * n_factors + 50, MOST_CANDIDATES))
+    candidates = places[np.random.default_rng(0).permutation(len(places))[:n_candidates]]
     correlation, offsets = feature_correlation(data, candidates, engine)
     dependence = column_dependence(correlation, offsets[:-1])
     starts = []
@@ -75,7 +70,7 @@ def cover(dependence: np.ndarray, n_chosen: int, rng: np.random.Generator) -> np
     if size <= n_chosen:
         return np.resize(rng.permutation(size), n_chosen)
     chosen = rng.permutation(size)[:n_chosen]
-    for _ in range(3 * n_chosen):
+    for _ in range(min(3 * n_chosen, MOST_SWAPS)):
         held = dependence[:, chosen]
         nearest = held.argmax(axis=1)
         best = held[np.arange(size), nearest]
@@ -92,16 +87,22 @@ def cover(dependence: np.ndarray, n_chosen: int, rng: np.random.Generator) -> np
     return chosen
 
 
-def prime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.random.Generator]) -> set[int]:
-    """Start factors that explain nothing anew from variables that are explained badly; return their starts."""
+def prime_unused(
+    state: State, log_z: np.ndarray, blocks: Sequence[Block], running: list[int], iteration: int
+) -> set[int]:
+    """Start factors that explain nothing anew, in place, from variables that are explained badly.
+
+    ``running`` names the starts of the state. Return the places there of those that have such factors.
+    """
     used = sum(alpha.sum(axis=1) for alpha in state.alpha)
     anew: set[int] = set()
     unused = np.flatnonzero((log_z < UNUSED_NATS) | (used == 0))
     if not unused.size:
         return anew
-    columns = [np.flatnonzero(block.informative) for block in data.blocks]
+    columns = [np.flatnonzero(block.informative) for block in blocks]
     places = np.concatenate([np.column_stack([np.full(some.size, b), some]) for b, some in enumerate(columns)])
-    dependence = _dependence(state, data, slice(None), columns)
+    dependence = _dependence(state, blocks, slice(None), columns)
+    rngs = [np.random.default_rng([2, start, iteration]) for start in running]
     for factor in unused:
         start = factor // state.n_factors
         # Rounding may make nothing a little less than nothing, which would be of endless odds.
@@ -110,18 +111,18 @@ def prime_unused(state: State, log_z: np.ndarray, data: Data, rngs: list[np.rand
             break
         odds = np.exp(-known / max(known.mean(), 1e-12))
         b, column = places[rngs[start].choice(odds.size, p=odds / odds.sum())]
-        prime(state, data, int(factor), PrimingVariable(b, column, np.empty(0)), rngs[start])
+        prime(state, blocks, int(factor), PrimingVariable(b, column, np.empty(0)), rngs[start])
         alone = slice(factor, factor + 1)
-        dependence[alone] = _dependence(state, data, alone, columns)
+        dependence[alone] = _dependence(state, blocks, alone, columns)
         anew.add(int(start))
     return anew
 
 
-def _dependence(state: State, data: Data, factors: slice, columns: list[np.ndarray]) -> np.ndarray:
+def _dependence(state: State, blocks: Sequence[Block], factors: slice, columns: list[np.ndarray]) -> np.ndarray:
     """The dependence of some columns of each block on some factors, (factors, columns of all blocks)."""
     prior = np.ascontiguousarray(state.prior[:, factors])
     by_block = [
         block.dependence(take_factors(parameters, factors), prior)[:, some]
-        for block, parameters, some in zip(data.blocks, state.parameters, columns, strict=True)
+        for block, parameters, some in zip(blocks, state.parameters, columns, strict=True)
     ]
     return np.concatenate(by_block, axis=1)

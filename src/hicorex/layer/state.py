@@ -60,6 +60,17 @@ class State:
         return State(prior, parameters, [a[factors] for a in self.alpha], questions, n_starts)
 
 
+def side_by_side(states: Sequence[State], n_starts: int) -> State:
+    """The factors of several states in one, as those of ``n_starts`` starts, with no questions."""
+    prior = np.concatenate([state.prior for state in states], axis=1)
+    parameters = [
+        type(of_block[0])(*(np.concatenate(arrays, axis=1) for arrays in zip(*of_block, strict=True)))
+        for of_block in zip(*(state.parameters for state in states), strict=True)
+    ]
+    alpha = [np.concatenate(of_block) for of_block in zip(*(state.alpha for state in states), strict=True)]
+    return State(prior, parameters, alpha, [Questions() for _ in alpha], n_starts)
+
+
 class PrimingVariable(NamedTuple):
     """The variable that primes a factor: its block, its column there, and scores that set its categories apart."""
 
@@ -73,21 +84,23 @@ def factors_of(starts: list[int], n_factors: int) -> np.ndarray:
     return (n_factors * np.array(starts)[:, None] + np.arange(n_factors)).ravel()
 
 
-def clear(state: State, data: Data, factor: int) -> None:
+def clear(state: State, blocks: Sequence[Block], factor: int) -> None:
     """Empty a factor, in place: it knows nothing, and its states are equally likely."""
     n_states = len(state.prior)
     state.prior[:, factor] = 1 / n_states
-    for b, block in enumerate(data.blocks):
+    for b, block in enumerate(blocks):
         for array, neutral in zip(state.parameters[b], block.neutral(n_states, 1), strict=True):
             array[:, factor] = neutral[:, 0]
         state.alpha[b][factor] = 0
 
 
-def prime(state: State, data: Data, factor: int, variable: PrimingVariable, rng: np.random.Generator) -> None:
+def prime(
+    state: State, blocks: Sequence[Block], factor: int, variable: PrimingVariable, rng: np.random.Generator
+) -> None:
     """Start a factor anew, in place: its label follows one variable alone."""
-    clear(state, data, factor)
+    clear(state, blocks, factor)
     block, column, scores = variable
-    data.blocks[block].prime(state.parameters[block], factor, column, scores, rng)
+    blocks[block].prime(state.parameters[block], factor, column, scores, rng)
     state.alpha[block][factor, column] = 1
 
 

@@ -11,8 +11,7 @@ from hicorex import kernels
 from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Answers, Block, Estimate, Questions, linked
 
-# Odds that a variable without any dependence is given its first factor, or one more, in an iteration.
-FIRST_LEVEL = 0.05
+# Odds that a variable is given a further factor that knows nothing more of it, in an iteration.
 FURTHER_LEVEL = 0.001
 
 
@@ -85,19 +84,17 @@ class Unique(Tree):
 
     For each variable the factors are taken in falling order of what they know of it, to a small depth, and
     alpha_ij = min(1, I(Y_j:X_i | those before) / I(Y_j:X_i)), measured on the joint states of the
-    factors, less its bias, and 0 where not significant.
+    factors, less its bias. A further factor that may know no more by chance has 0.
     """
 
     def alpha(self, measured: Measured) -> np.ndarray:
         """Shares of unique information."""
-        block, estimate, n_starts = measured[:3]
+        block, estimate = measured[:2]
         links, joint = measured.questions.links, measured.answers.joint
         if links is None:
             return super().alpha(measured)
-        n_states = len(estimate.prior)
         shares = np.zeros(links.shape)
-        known = np.take_along_axis(_by_start(estimate.dependence, n_starts), links[:, :1], axis=1)[:, 0]
-        shares[:, 0] = known > _critical(FIRST_LEVEL, block, n_states - 1)
+        shares[:, 0] = 1
         if joint is not None:
             self._further(shares, measured, links, joint)
         return _spread(links, shares, estimate.dependence.shape) * block.informative
@@ -108,9 +105,9 @@ class Unique(Tree):
         n_states, n_factors = estimate.prior.shape
         depth = min(n_factors // n_starts, most_links(n_states))
         links = best_links(block, estimate, n_starts, depth)
-        for d in range(2, depth):  # a third factor is worth a look only where the second adds something
-            before = np.maximum(links[:, d - 1 : d], 0)
-            adds = np.take_along_axis(_by_start(alpha, n_starts), before, axis=1)[:, 0] > 0
+        for d in range(2, depth):  # a third factor is worth a look only where it or the second adds something
+            both = np.maximum(links[:, d - 1 : d + 1], 0)
+            adds = np.take_along_axis(_by_start(alpha, n_starts), both, axis=1).any(axis=1)
             links[:, d][~adds] = -1
         return Questions(links=links)
 
@@ -141,7 +138,6 @@ class Unique(Tree):
             bias = (n_states - 1) * block.freedom[some] / (2 * block.observed[some])
             ratio = (unique - n_states**d / measured_share * bias) / np.maximum(known - bias, 1e-12)
             shares[start[adds], d, some] = np.where(unique > critical, np.clip(ratio, 0, 1), 0)
-            adds[adds] = unique > critical
 
 
 RULES: dict[str, Rule] = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}

@@ -29,7 +29,7 @@ def link_probabilities(
 ) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
     one, other = _halves(data, engine, np.random.default_rng(seed.spawn(1)[0]))
-    options = FitOptions(n_factors, n_states, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0)
+    options = FitOptions(n_factors, n_states, n_starts=1, max_iter=HALF_FIT_ITERATIONS, tol=0.0)
     by_half = []
     for fitted, held_out in ((one, other), (other, one)):
         state = fit_layer(fitted, rule, engine, options, seed).state

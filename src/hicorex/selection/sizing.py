@@ -124,7 +124,9 @@ class Search:
     ):
         self._rule, self._engine, self._seed = rule, engine, seed
         self._look_ahead, self._progress, self._notes = look_ahead, progress, notes
-        self._options = replace(options, n_starts=N_STARTS, max_iter=min(options.max_iter, MOST_ITERATIONS))
+        self._options = replace(
+            options, n_starts=N_STARTS, improve=False, max_iter=min(options.max_iter, MOST_ITERATIONS)
+        )
         self._folds = _folds(data, engine, seed)
         self._sample_weight = np.concatenate([fold.held_out.sample_weight for fold in self._folds]).astype(float)
         # By number of factors and fold, what the layer explains of the held-out samples, and how many factors it uses.

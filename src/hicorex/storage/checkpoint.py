@@ -16,10 +16,10 @@ from hicorex.fitted.layer import FittedLayer
 from hicorex.input.encoder import Encoder
 from hicorex.layer.notes import Notes
 from hicorex.layer.options import FitOptions
-from hicorex.layer.race import Run
+from hicorex.layer.search import Stage
 from hicorex.marginals.base import Block
 from hicorex.storage.archive import read_archive, write_archive
-from hicorex.storage.layer_checks import check_run, check_sizes
+from hicorex.storage.layer_checks import check_sizes, check_stage
 from hicorex.storage.model_checks import check_layer
 from hicorex.storage.records import layer_entries, layer_of
 from hicorex.storage.soundness import checking, is_a, known, texts, whole
@@ -32,7 +32,7 @@ NOTED = {
     "data": str,
     "random_state": int,
     "sizes": dict,
-    "run": tuple,
+    "stage": tuple,
     "fitted": dict,
 }
 
@@ -122,13 +122,13 @@ class _Part(Notes):
     def recall(self, key: str) -> Any:
         return self._whole.recall(f"{self._part}.{key}")
 
-    def recall_run(self, name: str, blocks: Sequence[Block], options: FitOptions) -> Run | None:
-        begun = self.recall("run")
-        if begun is None or is_a(tuple, begun, "the run")[0] != name:
+    def recall_stage(self, name: str, blocks: Sequence[Block], options: FitOptions) -> Stage | None:
+        begun = self.recall("stage")
+        if begun is None or is_a(tuple, begun, "the fit")[0] != name:
             return None
-        _, run = begun
-        check_run(run, blocks, options.n_starts, options.n_factors, options.n_states)
-        return run
+        _, stage = begun
+        check_stage(stage, blocks, options.n_factors, options.n_states)
+        return stage
 
     def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[int, list[tuple[np.ndarray, int]]]:
         sizes = self.recall("sizes") or {}
@@ -150,7 +150,7 @@ class _Part(Notes):
     def conclude_layer(self, layer: FittedLayer) -> None:
         entries = layer_entries(layer)
         del entries["_schema"]  # it is learned from the table anew
-        replaced = tuple(f"{self._part}.{old}" for old in ("sizes", "run"))
+        replaced = tuple(f"{self._part}.{old}" for old in ("sizes", "stage"))
         self._whole.conclude(f"{self._part}.fitted", entries, replaced)
 
 

@@ -8,6 +8,7 @@ from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, No
 from hicorex.input.encoder import Encoder
 from hicorex.layer.batches import FadingSums
 from hicorex.layer.race import Best, Run
+from hicorex.layer.search import Stage
 from hicorex.layer.state import State
 from hicorex.layer.stream import Stream
 from hicorex.marginals import categorical, gaussian
@@ -64,6 +65,7 @@ STORED = {
     "state": _of_fields(State),
     "best": _of_fields(Best),
     "run": _of_fields(Run),
+    "stage": _of_fields(Stage),
     "running": _of_fields(FadingSums),
     "stream": _of_fields(Stream),
     "joint": _of_fields(Joint),

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from hicorex.exceptions import UnsoundError
 from hicorex.input.encoder import FARTHEST
 from hicorex.layer.batches import FadingSums
 from hicorex.layer.race import Best, Run
+from hicorex.layer.search import ALL_SAMPLES, MOST_FAILURES, MOST_ROUNDS, Stage
 from hicorex.layer.state import State
 from hicorex.layer.structure import most_links
 from hicorex.marginals.base import Block, Questions
@@ -18,29 +18,47 @@ MOST_STATES = 100
 
 
 @checking()
-def check_run(run: Any, blocks: Sequence[Block], n_starts: int, n_factors: int, n_states: int) -> None:
-    """Refuse a run from which a fit to these blocks cannot go on."""
+def check_stage(stage: Any, blocks: Sequence[Block], n_factors: int, n_states: int) -> None:
+    """Refuse a stage from which a fit to these blocks cannot go on."""
+    is_a(Stage, stage, "the stage")
+    whole(stage.number, "the number of the stage", ALL_SAMPLES, MOST_ROUNDS)
+    number(stage.before, "the objective before the stage", infinite=True)
+    whole(stage.failures, "the number of rounds that failed", 0, MOST_FAILURES)
+    is_a(bool, stage.converged, "whether the fit converged")
+    _check_histories(stage.histories, None)
+    check_run(stage.run, blocks, n_factors, n_states)
+    if stage.pool is not None:
+        is_a(State, stage.pool, "the pool")
+        n_all = array_of(stage.pool.prior, "the pool", "f", (n_states, None)).shape[1]
+        agree(n_all > 0, "the pool", "a pool of factors")
+        check_state(stage.pool, blocks, n_states, n_all, 1)
+
+
+def check_run(run: Any, blocks: Sequence[Block], n_factors: int, n_states: int) -> None:
+    """Refuse a run from which a race over these blocks cannot go on."""
     is_a(Run, run, "the run")
     whole(run.iteration, "the number of iterations", 0)
+    n_starts = len(is_a(list, run.histories, "histories"))
     running = whole_list(run.running, "the starts that run", 0, n_starts - 1)
     agree(0 < len(running) == len(set(running)), "the starts that run", "one another")
     check_state(run.state, blocks, n_states, n_factors, len(running))
-    for history in list_of(list, run.histories, "histories", n_starts):
-        for value in history:
-            number(value, "an objective")
+    _check_histories(run.histories, n_starts)
     best = is_a(Best, run.best, "the best iterate")
     number(best.objective, "the best objective", infinite=True)
-    whole(best.start, "the best start", 0, n_starts - 1)
+    number(best.excess, "what is counted twice")
+    _check_histories([best.history], 1)
     check_state(best.state, blocks, n_states, n_factors, 1)
     array_of(best.log_z, "the best log Z", "f", (n_factors,))
-    for state in list_of(dict, run.generators, "the states of the random generators", n_starts):
-        try:
-            np.random.default_rng().bit_generator.state = state
-        except (TypeError, ValueError, KeyError, OverflowError) as error:
-            raise UnsoundError("the state of a random generator is none") from error
-    agree(len(whole_list(run.primed, "primed", 0)) == n_starts, "primed", "the number of starts")
+    agree(len(whole_list(run.judged_from, "judged_from", 0)) == n_starts, "judged_from", "the number of starts")
     if run.sums is not None:
         check_sums(run.sums, len(blocks), n_states, n_factors * len(running))
+
+
+def _check_histories(histories: Any, n_starts: int | None) -> None:
+    """Refuse what are no objectives of starts."""
+    for history in list_of(list, histories, "histories", n_starts):
+        for value in history:
+            number(value, "an objective")
 
 
 def check_state(state: Any, blocks: Sequence[Block], n_states: int | None, n_factors: int, n_starts: int) -> None:

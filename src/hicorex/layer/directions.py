@@ -1,0 +1,69 @@
+"""Factors from leading directions: nothing of them depends on a seed, and they find what no single variable shows.
+
+Directions of the columns as numbers are rotated so that columns load on few of them (varimax). The scores of samples
+along each are cut into states, softly, and the states are the labels that a factor starts from.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hicorex.engine import Engine
+from hicorex.layer.data import Data
+from hicorex.layer.numbers import Numbers
+from hicorex.layer.one_pass import run_pass
+from hicorex.layer.state import State
+from hicorex.layer.step import update
+from hicorex.layer.structure import Measured, Rule
+from hicorex.layer.subspace import leading_directions, varimax
+from hicorex.marginals.base import Estimate
+
+# Of the distance between the middles of two states: how far a state reaches into the next.
+SOFTNESS = 0.5
+
+
+def rotated_scores(table: np.ndarray, share: np.ndarray, n_directions: int) -> np.ndarray:
+    """The scores (R, q) of samples along rotated leading directions of columns (R, n), at most ``n_directions``."""
+    loadings, scores = leading_directions(table, share, n_directions)
+    return scores @ varimax(loadings)
+
+
+def state_from_scores(scores: np.ndarray, numbers: Numbers, n_states: int, rule: Rule, engine: Engine) -> State:
+    """The state of factors that are cut from scores (R, q) of the samples of the numbers."""
+    return state_from_labels(soft_states(scores, numbers.share, n_states), numbers.sample, rule, engine)
+
+
+def soft_states(scores: np.ndarray, share: np.ndarray, n_states: int) -> np.ndarray:
+    """Labels (k, q, R) of scores (R, q): about as many samples in each state, those between two in both."""
+    labels = np.empty((n_states, scores.shape[1], scores.shape[0]), np.float32)
+    places = (np.arange(n_states) + 0.5) / n_states
+    for column, label in zip(scores.T, labels.transpose(1, 0, 2), strict=True):
+        order = np.argsort(column, kind="stable")
+        below = np.cumsum(share[order]) - share[order] / 2
+        middle = np.interp(places, below, column[order])[:, None]
+        reach = max(SOFTNESS * float(middle[-1, 0] - middle[0, 0]) / (n_states - 1), 1e-6)
+        exponent = -(((column - middle) / reach) ** 2) / 2
+        odds = np.exp(exponent - exponent.max(axis=0))
+        label[:] = odds / odds.sum(axis=0)
+    return labels
+
+
+def state_from_labels(labels: np.ndarray, data: Data, rule: Rule, engine: Engine) -> State:
+    """The state that labels (k, m, N) of samples in memory lead to."""
+    neutral = State.neutral(data.blocks, labels.shape[1], labels.shape[0])
+
+    def given(of_state: np.ndarray, first: int) -> np.ndarray:
+        return labels[:, :, first : first + of_state.shape[2]].astype(of_state.dtype)
+
+    sums = run_pass(neutral, data, engine, relabel=given)
+    state, _ = update(neutral, sums, data.blocks, rule, engine)
+    return asking(state, data, rule)
+
+
+def asking(state: State, data: Data, rule: Rule) -> State:
+    """The state with the questions of the rule, so that the next step goes by joint states and not by a tree."""
+    questions = []
+    for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
+        estimate = Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
+        questions.append(rule.questions(Measured(block, estimate, state.n_starts), alpha))
+    return replace(state, questions=questions)

@@ -1,0 +1,159 @@
+"""Columns as numbers: each column of any kind as one number a sample, by which leading directions are found.
+
+A numeric column is its values. The categories of others are put on a scale: the one along which other columns follow
+them most, so that ordered answers come out in their order. A second number tells what the first cannot: the square of a
+value, a second scale of categories. Extreme answers and volatile days show there.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from hicorex.engine import Engine
+from hicorex.layer.data import Data
+from hicorex.layer.subspace import iterated
+from hicorex.marginals import Categorical
+from hicorex.marginals.base import Block, FamilySamples
+
+# Cells of the numbers; of larger tables some rows, and then some columns, stand for all.
+MOST_CELLS, FEWEST_ROWS = 2**23, 2000
+# Of a column with more categories the rest count as one.
+MOST_CATEGORIES = 8
+# Cells by which scales are chosen, and directions beyond the number of factors.
+CELLS_OF_SCALES, FURTHER_DIRECTIONS = 2**20, 10
+# Squares beyond this many standard deviations tell no more.
+FARTHEST = 3.0
+
+
+class Numbers(NamedTuple):
+    """Columns of mean 0 and variance 1 over some samples, those that vary.
+
+    sample : these samples
+    share : (R,) the share of each in the weight of all
+    columns : by block, the columns that the first numbers are of
+    first : (R, n) the numbers of columns
+    second : (R, n2) second numbers, of the columns that have any
+    """
+
+    sample: Data
+    share: np.ndarray
+    columns: list[np.ndarray]
+    first: np.ndarray
+    second: np.ndarray
+
+
+def numbers_of(data: Data, n_factors: int, engine: Engine) -> Numbers:
+    """The columns of a table as numbers."""
+    n_varying = sum(int(block.informative.sum()) for block in data.blocks)
+    sample = some_rows(data, max(FEWEST_ROWS, MOST_CELLS // max(n_varying, 1)), engine)
+    weight = sample.sample_weight.astype(float)
+    share = weight / weight.sum()
+    chosen = _most_varied(sample.blocks, max(1, MOST_CELLS // sample.n_samples))
+    first, second = [], []
+    for block, samples, columns in zip(sample.blocks, sample.samples, chosen, strict=True):
+        if not isinstance(block, Categorical):
+            values = block.tile(samples, slice(None)).x[columns]
+            first.append(values)
+            second.append(np.minimum(values**2, FARTHEST**2))
+        elif columns.size:
+            codes = few_codes(block, samples, columns, MOST_CATEGORIES)
+            scales, several = _scales(codes, share, n_factors)
+            first.append(_on_scale(codes, scales[0]))
+            second.append(_on_scale(codes[several], scales[1, several]))
+    numbers = [_standardised(np.concatenate(of_blocks), share) for of_blocks in (first, second)]
+    return Numbers(sample, share, chosen, *numbers)
+
+
+def some_rows(data: Data, most: int, engine: Engine) -> Data:
+    """The samples, or where there are more, ``most`` of them, in memory; the same ones whatever the seed."""
+    if data.n_samples <= most:
+        return data if data.in_memory else data.take(np.arange(data.n_samples), engine)
+    rows = np.random.default_rng(0).choice(data.n_samples, most, replace=False)
+    return data.take(np.sort(rows), engine)
+
+
+def _most_varied(blocks: list[Block], most: int) -> list[np.ndarray]:
+    """By block, the columns that vary; of more than ``most``, numbers and those of the most even categories."""
+    columns = [np.flatnonzero(block.informative) for block in blocks]
+    variety = np.concatenate([_variety(block)[some] for block, some in zip(blocks, columns, strict=True)])
+    order = np.random.default_rng(0).permutation(variety.size) if variety.size > most else np.arange(variety.size)
+    kept = np.zeros(variety.size, bool)
+    kept[order[np.argsort(-variety[order], kind="stable")][:most]] = True
+    ends = np.cumsum([some.size for some in columns])[:-1]
+    return [some[mask] for some, mask in zip(columns, np.split(kept, ends), strict=True)]
+
+
+def _variety(block: Block) -> np.ndarray:
+    """1 - sum_v p(v)^2 of categories, 1 of numbers, (n,)."""
+    if not isinstance(block, Categorical):
+        return np.ones(block.n_columns)
+    return 1 - np.add.reduceat(block.marginal**2, block.offsets[:-1])
+
+
+def few_codes(block: Categorical, samples: FamilySamples, columns: np.ndarray, most: int) -> np.ndarray:
+    """The codes (n, R) of some columns, the rarest of more than ``most`` categories as one, -1 where missing."""
+    wanted = set(columns.tolist())
+    few = []
+    for i, codes in enumerate(block.codes_of(samples)):
+        if i in wanted:
+            size = block.sizes[i]
+            place = np.arange(size + 1)
+            if size > most:
+                count = block.totals[0][block.offsets[i] : block.offsets[i] + size]
+                place[:size] = most - 1
+                place[np.argsort(-count, kind="stable")[: most - 1]] = np.arange(most - 1)
+            place[size] = -1
+            few.append(place.astype(np.int8)[codes])
+    return np.stack(few)
+
+
+def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two scales (2, n, categories) of the categories of columns, and which columns have need of the second, (n,).
+
+    They are the two combinations of a column's categories that the leading directions of all categories follow most.
+    """
+    n_columns = len(codes)
+    p = np.stack([(codes == v) @ share for v in range(MOST_CATEGORIES)], axis=1)
+    several = (p > 0).sum(axis=1) > 2
+    unit = np.where(p > 0, 1 / np.sqrt(np.maximum(p, 1e-30)), 0)
+    if not several.any():
+        # Two categories have but one scale.
+        return np.stack([unit * (np.arange(MOST_CATEGORIES) == 1)] * 2), several
+    step = max(1, codes.size // max(CELLS_OF_SCALES, 1000 * n_columns))
+    codes, share = codes[:, ::step], share[::step] / share[::step].sum()
+    cells = codes + MOST_CATEGORIES * np.arange(n_columns)[:, None]
+    present = codes >= 0
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=0))])
+    column = cells.T[present.T]
+    table = csr_array((unit.ravel()[column], column, indptr), (codes.shape[1], p.size))
+    centre, root = table.T @ share, np.sqrt(share)[:, None]
+    directions = iterated(
+        lambda v: root * (table @ v - centre @ v),
+        lambda u: table.T @ (root * u) - np.outer(centre, (root * u).sum(axis=0)),
+        table.shape,
+        min(n_factors + FURTHER_DIRECTIONS, codes.shape[1], n_columns),
+    )
+    # How far each category's mean is from that of all, along each direction.
+    scores = table @ directions - centre @ directions
+    followed = (table.T @ (share[:, None] * scores) - np.outer(centre, share @ scores)).reshape(*p.shape, -1)
+    _, vectors = np.linalg.eigh(followed @ followed.transpose(0, 2, 1))
+    return (vectors[:, :, [-1, -2]].transpose(2, 0, 1)) * unit, several
+
+
+def _on_scale(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The number (n, R) of each code on the scale of its column (n, categories); NaN where missing."""
+    numbers = np.take_along_axis(scale.astype(np.float32), np.maximum(codes, 0).astype(np.intp), axis=1)
+    numbers[codes < 0] = np.nan
+    return numbers
+
+
+def _standardised(numbers: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Numbers (n, R) as columns (R, n) of mean 0 and variance 1; 0 where missing."""
+    missing = np.isnan(numbers)
+    present = share / np.maximum(~missing @ share, 1e-30)[:, None] * ~missing if missing.any() else share[None]
+    numbers = np.where(missing, 0, numbers)
+    numbers -= (numbers * present).sum(axis=1, keepdims=True).astype(numbers.dtype)
+    numbers[missing] = 0
+    spread = np.sqrt((numbers**2 * present).sum(axis=1, keepdims=True))
+    return np.ascontiguousarray((numbers / np.maximum(spread, 1e-6)).T.astype(np.float32))

@@ -1,0 +1,197 @@
+"""The search for the best factors: starts, then rounds in which the best start is improved by factors of others.
+
+It is the same for every seed. The first start follows the leading directions of the table, the others follow variables
+that cover it. All run for some iterations; their factors then are the pool. In a round, candidates from the pool and
+from what the best start leaves unexplained are screened by what they promise in the place of one of its factors. Those
+that promise most are tried, each as a start of its own. Rounds go on until two in a row bring nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hicorex.engine import Engine
+from hicorex.layer.candidates import Screen
+from hicorex.layer.data import Data
+from hicorex.layer.directions import asking, rotated_scores, state_from_scores
+from hicorex.layer.labels import labels_of_samples
+from hicorex.layer.numbers import Numbers, numbers_of
+from hicorex.layer.options import FitOptions
+from hicorex.layer.race import Best, Race, Run
+from hicorex.layer.starts import primed_starts
+from hicorex.layer.state import State, side_by_side
+from hicorex.layer.structure import Rule
+from hicorex.marginals.base import Questions
+
+# The number of the stage that passes over the whole table.
+ALL_SAMPLES = -1
+# Iterations after which the factors of all starts are the pool.
+POOL_AT = 10
+# Directions of second numbers that are candidates: the first ones, by themselves and rotated together.
+SECOND_DIRECTIONS = (1, 3)
+# Directions of what the best start leaves unexplained that are candidates.
+RESIDUAL_DIRECTIONS = 6
+# A candidate that promises to lose more than this share is not tried, nor one that is so much like a factor.
+MOST_LOSS, MOST_LIKENESS = 0.01, 0.95
+# A round must bring this share; so many in a row may fail, and so many are made at most.
+LEAST_GAIN, MOST_FAILURES, MOST_ROUNDS = 1e-4, 2, 30
+
+
+class Stage(NamedTuple):
+    """Where a search is.
+
+    number : 0 for the race of starts, then that of the round; ALL_SAMPLES for the race over the whole table
+    run : the race
+    before : the best objective before the race
+    pool : the factors of all starts, as one start; None before they are there
+    failures : number of rounds in a row that brought nothing
+    converged : whether the best iterate comes from a race that settled
+    histories : of the starts of earlier stages
+    """
+
+    number: int
+    run: Run
+    before: float
+    pool: State | None
+    failures: int
+    converged: bool
+    histories: list[list[float]]
+
+    @classmethod
+    def of_starts(cls, state: State) -> "Stage":
+        """The race of starts, of which no iteration is done."""
+        return cls(0, Run.of(state), -np.inf, None, 0, False, [])
+
+    @property
+    def of_all_samples(self) -> bool:
+        """Whether the race is over the whole table, after a search by some of its rows."""
+        return self.number == ALL_SAMPLES
+
+    def round_of(self, children: State, pool: State, failures: int) -> "Stage":
+        """The next round, whose starts are children of the best iterate."""
+        best = self.run.best
+        return Stage(self.number + 1, Run.of(children, best), best.objective, pool, failures, True, self._histories())
+
+    def over_all_samples(self, state: State) -> "Stage":
+        """The race over the whole table that begins with this state."""
+        return self._replace(
+            number=ALL_SAMPLES, run=Run.of(state), before=-np.inf, pool=None, histories=self._histories()
+        )
+
+    def after(self, race: Race) -> "Stage":
+        """The stage when its race is over."""
+        better = race.best.objective > self.before
+        converged = race.settled if better else self.converged
+        return self._replace(run=race.as_run(None), converged=converged)
+
+    def all_histories(self, best: Best) -> list[np.ndarray]:
+        """The objective at each iteration of every start of all stages; that of the one that is kept ends with it."""
+        histories, led = self._histories(), self.run.best.history
+        kept = next(at for at, history in enumerate(histories) if history[: len(led)] == led)
+        histories[kept] = best.history
+        return [np.array(history) for history in histories]
+
+    def _histories(self) -> list[list[float]]:
+        return [*self.histories, *self.run.histories]
+
+
+class Search:
+    """A search over samples in memory."""
+
+    def __init__(self, data: Data, rule: Rule, engine: Engine, options: FitOptions):
+        self.data, self._rule, self._engine, self._options = data, rule, engine, options
+        self._numbers: Numbers | None = None
+        self._screen: Screen | None = None
+
+    def first(self) -> Stage:
+        """The race of starts, of which no iteration is done."""
+        options, data = self._options, self.data
+        if not any(block.informative.any() for block in data.blocks):
+            return Stage.of_starts(State.neutral(data.blocks, options.n_factors, options.n_states))
+        scores = rotated_scores(self.numbers.first, self.numbers.share, options.n_factors)
+        states = [self._factors(scores, options.n_factors)]
+        if options.starts > 1:
+            states.append(primed_starts(data, options.n_factors, options.n_states, options.starts - 1, self._engine))
+        return Stage.of_starts(side_by_side(states, n_starts=options.starts))
+
+    def following(self, stage: Stage) -> Stage | None:
+        """The round after a stage that is over; None if there is none to try."""
+        best = stage.run.best
+        gained = best.objective - stage.before > LEAST_GAIN * abs(best.objective)
+        failures = 0 if gained else stage.failures + 1
+        if failures == MOST_FAILURES or stage.number == MOST_ROUNDS or not self._options.improve:
+            return None
+        if stage.pool is None or not stage.converged:  # the iterations were not enough for one race
+            return None
+        pool = stage.pool if stage.number else self._with_second(stage.pool)
+        children = self._children(best, pool, failures)
+        if children is None:
+            return None
+        return stage.round_of(children, pool, failures)
+
+    @property
+    def numbers(self) -> Numbers:
+        """The columns as numbers."""
+        if self._numbers is None:
+            self._numbers = numbers_of(self.data, self._options.n_factors, self._engine)
+        return self._numbers
+
+    def _children(self, best: Best, pool: State, failures: int) -> State | None:
+        """The best iterate with one factor replaced, once for each candidate that promises most; None without any."""
+        if self._screen is None:
+            self._screen = Screen(self.data, self._engine)
+        candidates = side_by_side([pool, self._unexplained(best.state)], n_starts=1)
+        promises = self._screen.promises(best.state, candidates)
+        n_factors, n_children = self._options.n_factors, self._options.side_by_side
+        leaving, gain = promises.gain.argmax(axis=1), promises.gain.max(axis=1)
+        chosen: list[int] = []
+        for f in np.argsort(-gain, kind="stable").tolist():
+            if gain[f] < -MOST_LOSS * abs(best.objective) or len(chosen) == (failures + 1) * n_children:
+                break
+            alike = promises.likeness[f, [*range(n_factors), *(n_factors + other for other in chosen)]]
+            if alike.max() < MOST_LIKENESS:
+                chosen.append(f)
+        chosen = chosen[failures * n_children :]
+        if not chosen:
+            return None
+        everything = side_by_side([best.state, candidates], n_starts=1)
+        factors = np.tile(np.arange(n_factors), (len(chosen), 1))
+        factors[np.arange(len(chosen)), leaving[chosen]] = n_factors + np.array(chosen)
+        nothing = [Questions() for _ in self.data.blocks]
+        return asking(everything.take_factors(factors.ravel(), nothing, len(chosen)), self.data, self._rule)
+
+    def _with_second(self, pool: State) -> State:
+        """The pool and the factors of directions of second numbers."""
+        second, share = self.numbers.second, self.numbers.share
+        if not second.shape[1]:
+            return pool
+        self._numbers = self.numbers._replace(second=second[:, :0])
+        found = [self._factors(rotated_scores(second, share, count), count) for count in SECOND_DIRECTIONS]
+        return side_by_side([pool, *found], n_starts=1)
+
+    def _unexplained(self, state: State) -> State:
+        """Factors of the leading directions of what the factor that knows most of each column does not tell of it."""
+        numbers, sample = self.numbers, self.numbers.sample
+        owner = np.concatenate(
+            [
+                block.dependence(parameters, state.prior)[:, columns].argmax(axis=0)
+                for block, parameters, columns in zip(sample.blocks, state.parameters, numbers.columns, strict=True)
+            ]
+        )
+        labels = labels_of_samples(state, sample, self._engine)
+        rest = numbers.first.copy()
+        for j in np.unique(owner):
+            label, mine = labels[:, j], np.flatnonzero(owner == j)
+            weighted = label * numbers.share.astype(np.float32)
+            mean = weighted @ rest[:, mine] / np.maximum(weighted.sum(axis=1, keepdims=True), 1e-9)
+            rest[:, mine] -= label.T @ mean
+        n_directions = max(2, min(self._options.n_factors, RESIDUAL_DIRECTIONS))
+        return self._factors(rotated_scores(rest, numbers.share, n_directions), n_directions)
+
+    def _factors(self, scores: np.ndarray, n_factors: int) -> State:
+        """Factors that are cut from scores (R, q); where these are fewer than ``n_factors``, the rest know nothing."""
+        state = state_from_scores(scores, self.numbers, self._options.n_states, self._rule, self._engine)
+        if scores.shape[1] == n_factors:
+            return state
+        rest = State.neutral(self.data.blocks, n_factors - scores.shape[1], self._options.n_states)
+        return side_by_side([state, rest], n_starts=1)
