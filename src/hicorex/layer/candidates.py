@@ -14,7 +14,7 @@ from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
 from hicorex.layer.labels import labels_of_samples
-from hicorex.layer.numbers import few_codes, some_rows
+from hicorex.layer.numbers import few_codes, some_rows, weighted_quantiles
 from hicorex.layer.state import State
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import FamilyBlock, FamilySamples
@@ -45,7 +45,7 @@ class Screen:
         self._share = weight / weight.sum()
         # The number of samples that the weights are worth: information of so many is that much too large by chance.
         self._n_samples = float(weight.sum())
-        values = _values(self._sample)
+        values = _values(self._sample, self._share)
         self._scale = 1.0
         most = max(1, MOST_CELLS // self._sample.n_samples)
         if len(values) > most:
@@ -137,7 +137,7 @@ class Screen:
         return squares / np.maximum(np.outer(*norms), 1e-12)
 
 
-def _values(sample: Data) -> np.ndarray:
+def _values(sample: Data, share: np.ndarray) -> np.ndarray:
     """The columns that vary, each cut into N_VALUES at most, (n, R), -1 where missing."""
     tables = []
     for block, samples in zip(sample.blocks, sample.samples, strict=True):
@@ -145,17 +145,20 @@ def _values(sample: Data) -> np.ndarray:
         if not columns.size:
             continue
         cut = _cut_categories if isinstance(block, Categorical) else _cut_numbers
-        tables.append(cut(block, samples, columns))
+        tables.append(cut(block, samples, columns, share))
     return np.concatenate(tables)
 
 
-def _cut_categories(block: FamilyBlock, samples: FamilySamples, columns: np.ndarray) -> np.ndarray:
+def _cut_categories(block: FamilyBlock, samples: FamilySamples, columns: np.ndarray, share: np.ndarray) -> np.ndarray:
     return few_codes(block, samples, columns, N_VALUES)
 
 
-def _cut_numbers(block: FamilyBlock, samples: FamilySamples, columns: np.ndarray) -> np.ndarray:
+def _cut_numbers(block: FamilyBlock, samples: FamilySamples, columns: np.ndarray, share: np.ndarray) -> np.ndarray:
     tile = block.tile(samples, slice(None))
-    x = np.where(tile.observed(block.gaps), tile.x, np.nan)[columns]
-    cuts = np.nanquantile(x, np.arange(1, N_VALUES) / N_VALUES, axis=1)
-    values = (x > cuts[:, :, None]).sum(axis=0, dtype=np.int8)
-    return np.where(np.isnan(x), np.int8(-1), values)
+    observed = tile.observed(block.gaps)
+    values = np.full((columns.size, share.size), -1, np.int8)
+    places = np.arange(1, N_VALUES) / N_VALUES
+    for x, seen, value in zip(tile.x[columns], observed[columns], values, strict=True):
+        cuts = weighted_quantiles(x[seen], share[seen], places)
+        value[seen] = np.searchsorted(cuts, x[seen])
+    return values

@@ -10,12 +10,12 @@ import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
-from hicorex.layer.numbers import Numbers
+from hicorex.layer.numbers import Numbers, weighted_quantiles
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.state import State
 from hicorex.layer.step import update
 from hicorex.layer.structure import Measured, Rule
-from hicorex.layer.subspace import leading_directions, varimax
+from hicorex.layer.subspace import leading_directions, upright, varimax
 from hicorex.marginals.base import Estimate
 
 # Of the distance between the middles of two states: how far a state reaches into the next.
@@ -25,7 +25,10 @@ SOFTNESS = 0.5
 def rotated_scores(table: np.ndarray, share: np.ndarray, n_directions: int) -> np.ndarray:
     """The scores (R, q) of samples along rotated leading directions of columns (R, n), at most ``n_directions``."""
     loadings, scores = leading_directions(table, share, n_directions)
-    return scores @ varimax(loadings)
+    if not scores.shape[1]:
+        return scores
+    rotation = varimax(loadings)
+    return scores @ rotation * upright(loadings @ rotation)
 
 
 def state_from_scores(scores: np.ndarray, numbers: Numbers, n_states: int, rule: Rule, engine: Engine) -> State:
@@ -38,10 +41,10 @@ def soft_states(scores: np.ndarray, share: np.ndarray, n_states: int) -> np.ndar
     labels = np.empty((n_states, scores.shape[1], scores.shape[0]), np.float32)
     places = (np.arange(n_states) + 0.5) / n_states
     for column, label in zip(scores.T, labels.transpose(1, 0, 2), strict=True):
-        order = np.argsort(column, kind="stable")
-        below = np.cumsum(share[order]) - share[order] / 2
-        middle = np.interp(places, below, column[order])[:, None]
-        reach = max(SOFTNESS * float(middle[-1, 0] - middle[0, 0]) / (n_states - 1), 1e-6)
+        middle = weighted_quantiles(column, share, places)[:, None]
+        # Middles are kept apart where many samples are equal.
+        middle += 1e-3 * np.arange(n_states)[:, None]
+        reach = SOFTNESS * float(middle[-1, 0] - middle[0, 0]) / (n_states - 1)
         exponent = -(((column - middle) / reach) ** 2) / 2
         odds = np.exp(exponent - exponent.max(axis=0))
         label[:] = odds / odds.sum(axis=0)

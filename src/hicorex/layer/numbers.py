@@ -50,7 +50,8 @@ def numbers_of(data: Data, n_factors: int, engine: Engine) -> Numbers:
     weight = sample.sample_weight.astype(float)
     share = weight / weight.sum()
     chosen = _most_varied(sample.blocks, max(1, MOST_CELLS // sample.n_samples))
-    first, second = [], []
+    nothing = np.empty((0, share.size), np.float32)
+    first, second = [nothing], [nothing]
     for block, samples, columns in zip(sample.blocks, sample.samples, chosen, strict=True):
         if not isinstance(block, Categorical):
             values = block.tile(samples, slice(None)).x[columns]
@@ -71,6 +72,15 @@ def some_rows(data: Data, most: int, engine: Engine) -> Data:
         return data if data.in_memory else data.take(np.arange(data.n_samples), engine)
     rows = np.random.default_rng(0).choice(data.n_samples, most, replace=False)
     return data.take(np.sort(rows), engine)
+
+
+def weighted_quantiles(values: np.ndarray, share: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The least values that have these shares of the weight at or below them; of samples of any weight."""
+    order = np.argsort(values, kind="stable")
+    order = order[share[order] > 0]
+    reached = np.cumsum(share[order])
+    at = np.searchsorted(reached / reached[-1], places - 1e-9)
+    return values[order[np.minimum(at, order.size - 1)]]
 
 
 def _most_varied(blocks: list[Block], most: int) -> list[np.ndarray]:
@@ -134,11 +144,21 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
         table.shape,
         min(n_factors + FURTHER_DIRECTIONS, codes.shape[1], n_columns),
     )
-    # How far each category's mean is from that of all, along each direction.
+    # What the other columns' share of the scores tells of each category.
     scores = table @ directions - centre @ directions
-    followed = (table.T @ (share[:, None] * scores) - np.outer(centre, share @ scores)).reshape(*p.shape, -1)
-    _, vectors = np.linalg.eigh(followed @ followed.transpose(0, 2, 1))
-    return (vectors[:, :, [-1, -2]].transpose(2, 0, 1)) * unit, several
+    spread = np.sqrt(np.maximum(share @ scores**2, 1e-30))
+    root_p, mine = np.sqrt(p)[:, :, None], directions.reshape(*p.shape, -1)
+    followed = (table.T @ (share[:, None] * scores) - np.outer(centre, share @ scores)).reshape(mine.shape)
+    followed = (followed - mine + root_p * (root_p * mine).sum(axis=1, keepdims=True)) / spread
+    energy, vectors = np.linalg.eigh(followed @ followed.transpose(0, 2, 1))
+    scales = vectors[:, :, [-1, -2]].transpose(2, 0, 1)
+    # The order of the categories is as good a scale unless another is better by more than chance.
+    order = root_p[:, :, 0] * (np.arange(MOST_CATEGORIES) - p @ np.arange(MOST_CATEGORIES)[:, None])
+    order /= np.maximum(np.linalg.norm(order, axis=1, keepdims=True), 1e-30)
+    in_order = (np.einsum("nv,nvq->nq", order, followed) ** 2).sum(axis=1)
+    chance = followed.shape[2] * ((p > 0).sum(axis=1) - 1) / codes.shape[1]
+    scales[0] = np.where((energy[:, -1] > in_order + 3 * chance)[:, None], scales[0], order)
+    return scales * unit, several
 
 
 def _on_scale(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from hicorex.layer.numbers import Numbers, numbers_of
 from hicorex.layer.options import FitOptions
 from hicorex.layer.race import Best, Race, Run
 from hicorex.layer.starts import primed_starts
-from hicorex.layer.state import State, side_by_side
+from hicorex.layer.state import UNUSED_NATS, State, side_by_side
 from hicorex.layer.structure import Rule
 from hicorex.marginals.base import Questions
 
@@ -121,8 +121,8 @@ class Search:
         failures = 0 if gained else stage.failures + 1
         if failures == MOST_FAILURES or stage.number == MOST_ROUNDS or not self._options.improve:
             return None
-        if stage.pool is None or not stage.converged:  # the iterations were not enough for one race
-            return None
+        if stage.pool is None or not stage.converged or best.objective < UNUSED_NATS:
+            return None  # the iterations were not enough for one race, or there is nothing to explain
         pool = stage.pool if stage.number else self._with_second(stage.pool)
         children = self._children(best, pool, failures)
         if children is None:
@@ -190,8 +190,10 @@ class Search:
 
     def _factors(self, scores: np.ndarray, n_factors: int) -> State:
         """Factors that are cut from scores (R, q); where these are fewer than ``n_factors``, the rest know nothing."""
-        state = state_from_scores(scores, self.numbers, self._options.n_states, self._rule, self._engine)
-        if scores.shape[1] == n_factors:
-            return state
-        rest = State.neutral(self.data.blocks, n_factors - scores.shape[1], self._options.n_states)
-        return side_by_side([state, rest], n_starts=1)
+        n_found = scores.shape[1]
+        states = []
+        if n_found:
+            states.append(state_from_scores(scores, self.numbers, self._options.n_states, self._rule, self._engine))
+        if n_found < n_factors:
+            states.append(State.neutral(self.data.blocks, n_factors - n_found, self._options.n_states))
+        return side_by_side(states, n_starts=1)

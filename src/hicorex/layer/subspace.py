@@ -37,6 +37,11 @@ def leading_directions(table: np.ndarray, share: np.ndarray, n_directions: int) 
     return (directions * scale)[:, real], (scores / np.maximum(scale, 1e-30))[:, real]
 
 
+def upright(loadings: np.ndarray) -> np.ndarray:
+    """The sign (q,) of each direction of loadings (n, q) that does not depend on how it was found."""
+    return np.where((loadings**3).sum(axis=0) < 0, -1.0, 1.0)
+
+
 def iterated(times: Product, transposed_times: Product, shape: tuple[int, ...], n_directions: int) -> np.ndarray:
     """The leading right singular vectors (n, q) of a matrix of this shape that products alone tell of."""
     # The start lives among the samples, so that the order of columns does not matter.
@@ -59,7 +64,9 @@ def varimax(loadings: np.ndarray) -> np.ndarray:
         gradient = loadings.T @ (rotated**3 - rotated * (rotated**2).mean(axis=0))
         # The nearest rotation, by the polar decomposition.
         squares, vectors = np.linalg.eigh(gradient.T @ gradient)
-        root = np.sqrt(np.maximum(squares, 1e-24 * squares.max(initial=1e-300)))
+        if squares[0] <= 1e-18 * squares[-1] or squares[-1] <= 1e-30:  # there is nothing to turn towards
+            break
+        root = np.sqrt(squares)
         rotation = gradient @ (vectors / root) @ vectors.T
         if root.sum() <= before * (1 + ROTATION_TOL):
             break
