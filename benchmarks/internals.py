@@ -5,14 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from hicorex.engine import LocalEngine
 from hicorex.input.encoder import Encoder
 from hicorex.input.files import read_table
 from hicorex.input.sources import source_of
 from hicorex.layer.one_pass import run_pass
-from hicorex.layer.starts import first_state
+from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 
@@ -31,8 +29,7 @@ def iterate(state: Any, data: Any, structure: str, engine: Any) -> Any:
 
 def settled(data: Any, n_factors: int, n_starts: int, structure: str, engine: Any) -> Any:
     """The state of several starts after six iterations."""
-    rngs = [np.random.default_rng(1 + start) for start in range(n_starts)]
-    state = first_state(data, n_factors, 2, engine, np.random.default_rng(0), rngs)
+    state = primed_starts(data, n_factors, 2, n_starts, engine)
     for _ in range(6):
         state = iterate(state, data, structure, engine)
     return state

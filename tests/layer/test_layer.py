@@ -13,12 +13,10 @@ from hicorex import Corex
 from hicorex.datasets import make_independent_clusters, make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.information import mutual_information
-from hicorex.layer import starts
 from hicorex.layer import step as one_step
 from hicorex.layer.labels import block_coefficients, labels_of
 from hicorex.layer.one_pass import run_pass
-from hicorex.layer.starts import first_state
-from hicorex.layer.state import PrimingVariable
+from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import Tree
 from hicorex.marginals import joint_categorical, joint_gaussian
@@ -88,7 +86,7 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
     with LocalEngine(1) as engine, pytest.MonkeyPatch.context() as patch:
         for module in (one_step, joint_categorical, joint_gaussian):
             patch.setattr(module, "PRIOR_SAMPLES", 1e-9)
-        state = first_state(data, 2, 2, engine, rng, [rng])
+        state = primed_starts(data, 2, 2, 1, engine)
         rule = Fixed(
             data, [rng.random(a.shape) * block.informative for a, block in zip(state.alpha, data.blocks, strict=True)]
         )
@@ -104,9 +102,8 @@ def test_objective_never_falls_at_fixed_alpha_on_the_fast_path(seed):
 def test_mean_log_z_equals_the_objective_at_a_fixed_point(no_smoothing):
     X, _ = make_latent_tree(300, 12, 2, random_state=0)
     data = encoded(X, dtype=np.float64)
-    rng = np.random.default_rng(0)
     with LocalEngine(1) as engine:
-        state = first_state(data, 2, 2, engine, rng, [rng])
+        state = primed_starts(data, 2, 2, 1, engine)
         rule = Fixed(data, [np.full(a.shape, 0.7) for a in state.alpha])
         for _ in range(300):
             found = run_pass(state, data, engine)
@@ -173,23 +170,12 @@ def test_weights_equal_repeated_rows(structure, missing):
 
 
 @pytest.mark.parametrize("structure", ["tree", "overlap", "unique"])
-def test_permuting_columns_permutes_the_answer(structure, monkeypatch):
+def test_permuting_columns_permutes_the_answer(structure):
     rng = np.random.default_rng(1)
     table, kinds = mixed_table(rng, n_samples=200)
     order = rng.permutation(table.shape[1])
-    primed_by = [0, 5, 10]
-
-    def choose(data, n_factors, engine, shared, rngs):
-        """Prime by the same variables, wherever they are."""
-        wanted = primed_by if choose.order is None else [int(np.flatnonzero(choose.order == i)[0]) for i in primed_by]
-        place = {i: (b, at) for b, columns in enumerate(data.columns) for at, i in enumerate(columns)}
-        return [[PrimingVariable(*place[i], np.empty(0)) for i in wanted] for _ in rngs]
-
-    monkeypatch.setattr(starts, "choose_variables", choose)
     options = {"structure": structure, "n_init": 1, "random_state": 0}
-    choose.order = None
     straight = Corex(3, marginals=kinds, **options).fit(table)
-    choose.order = order
     permuted = Corex(3, marginals=[kinds[i] for i in order], **options).fit(table[:, order])
     assert_allclose(permuted.tcs_, straight.tcs_, atol=1e-9)
     assert_allclose(permuted.alpha_, straight.alpha_[order], atol=1e-9)

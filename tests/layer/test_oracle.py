@@ -17,7 +17,7 @@ from hicorex.input.encoder import Encoder
 from hicorex.input.sources import source_of
 from hicorex.layer.labels import harden
 from hicorex.layer.one_pass import run_pass
-from hicorex.layer.starts import first_state
+from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
 from hicorex.marginals import Gaussian
@@ -46,8 +46,7 @@ class Case:
             for at, i in enumerate(columns):
                 self.columns[i] = self.plain_column(block, samples, at)
         with LocalEngine(1) as engine:
-            rngs = np.random.default_rng(seed), [np.random.default_rng(seed + 1)]
-            self.state = first_state(self.data, N_FACTORS, n_states, engine, *rngs)
+            self.state = primed_starts(self.data, N_FACTORS, n_states, 1, engine)
             for _ in range(steps):
                 self.state, _ = update(
                     self.state, run_pass(self.state, self.data, engine), self.data.blocks, self.rule, engine

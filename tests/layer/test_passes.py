@@ -8,10 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.layer.batches import Batches
+from hicorex.layer.directions import asking
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.passes import AllSamples, RandomBatches, passes_over
 from hicorex.layer.race import Best
-from hicorex.layer.starts import first_state
+from hicorex.layer.starts import primed_starts
+from hicorex.layer.state import side_by_side
 from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 
@@ -31,8 +33,7 @@ def engine():
 
 @pytest.fixture
 def state(data, engine):
-    rngs = [np.random.default_rng(start) for start in range(3)]
-    return first_state(data, 2, 2, engine, np.random.default_rng(9), rngs)
+    return primed_starts(data, 2, 2, 3, engine)
 
 
 @pytest.mark.parametrize(("size", "kind"), [(None, AllSamples), (600, AllSamples), (599, RandomBatches)])
@@ -46,8 +47,26 @@ def test_a_pass_over_all_samples_holds_nothing(data, state, engine):
     assert_array_equal(sums.log_z, run_pass(state, data, engine).log_z)
     assert blocks is data.blocks
     assert passes.fading is None
-    best = Best(1.0, 0, state.take([0]), sums.log_z[:2])
-    assert passes.conclude(best, RULES["unique"]) == (best.state, best.log_z)
+    best = Best(1.0, [1.0], state.take([0]), sums.log_z[:2], 0.0)
+    assert passes.conclude(best, RULES["unique"]) == best
+
+
+def test_what_an_iterate_counts_twice_is_taken_off_its_alpha(data, engine):
+    """Two copies of a factor, both with alpha 1: one of them must give up what the other tells."""
+    rule = RULES["unique"]
+    state = primed_starts(data, 1, 2, 1, engine)
+    for _ in range(10):
+        state, _ = update(state, run_pass(state, data, engine), data.blocks, rule, engine)
+    twice = asking(side_by_side([state, state], n_starts=1), data, rule)
+    sums = run_pass(twice, data, engine)
+    _, excess = update(twice, sums, data.blocks, rule, engine)
+    best = Best(float((sums.log_z - excess).sum()), [0.0], twice, sums.log_z, float(excess.sum()))
+    assert excess.sum() > 0.4 * sums.log_z.sum()
+    settled = passes_over(data, None, engine, SEED, None).conclude(best, rule)
+    assert settled.excess <= 1e-4 * settled.objective
+    assert_allclose(settled.log_z.sum(), settled.history[-1], rtol=1e-4)
+    assert settled.objective >= best.objective - 1e-6
+    assert all((lowered <= alpha).all() for lowered, alpha in zip(settled.state.alpha, twice.alpha, strict=True))
 
 
 def test_sums_over_batches_hold_all_batches_so_far(data, state, engine):
@@ -73,8 +92,8 @@ def test_sums_of_starts_that_were_given_up_are_let_go(data, state, engine):
 
 def test_batches_end_with_a_step_by_all_samples(data, state, engine):
     passes = passes_over(data, 100, engine, SEED, None)
-    best = Best(1.0, 1, state.take([1]), np.zeros(2))
-    ended, log_z = passes.conclude(best, RULES["tree"])
+    best = Best(1.0, [1.0], state.take([1]), np.zeros(2), 0.0)
+    _, _, ended, log_z, _ = passes.conclude(best, RULES["tree"])
     sums = run_pass(best.state, data, engine)
     expected, _ = update(best.state, sums, data.blocks, RULES["tree"], engine)
     assert_array_equal(log_z, sums.log_z)

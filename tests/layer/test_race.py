@@ -11,7 +11,7 @@ from hicorex.layer.loop import fit_layer
 from hicorex.layer.notes import Notes
 from hicorex.layer.options import FitOptions
 from hicorex.layer.progress import Progress
-from hicorex.layer.race import PACE, PACE_OF_BATCHES, Best, Race, Run, generator_states
+from hicorex.layer.race import PACE, PACE_OF_BATCHES, Race, Run
 from hicorex.layer.state import State
 from hicorex.layer.structure import RULES
 
@@ -25,12 +25,8 @@ def data():
 
 def race_of(data, n_starts, pace=PACE, max_iter=100, tol=0.0):
     """A race of which nothing is known yet."""
-    rngs = [np.random.default_rng(start) for start in range(n_starts)]
-    state = State.neutral(data.blocks, N_FACTORS, 2, n_starts)
-    best = Best(-np.inf, 0, state.take([0]), np.zeros(N_FACTORS))
-    histories = [[] for _ in rngs]
-    run = Run(0, state, list(range(n_starts)), histories, best, generator_states(rngs), [0] * n_starts, None)
-    return Race(run, rngs, FitOptions(N_FACTORS, 2, n_starts, max_iter, tol), pace)
+    run = Run.of(State.neutral(data.blocks, N_FACTORS, 2, n_starts))
+    return Race(run, FitOptions(N_FACTORS, 2, n_starts, max_iter, tol), pace)
 
 
 def iterate(race, courses, n_iterations):
@@ -48,7 +44,7 @@ def test_a_start_that_falls_behind_is_given_up(data):
     race = race_of(data, 3)
     iterate(race, [lambda t: 10 + t, lambda t: 1 + 0.01 * t, lambda t: 9 + t], 8)
     assert race.running == [0, 2]
-    assert race.best.start == 0
+    assert race.best.history == race.histories[0]
     assert len(race.histories[1]) < len(race.histories[0]) == 8
     assert race.state.n_starts == 2
 
@@ -81,7 +77,7 @@ def test_what_the_objective_counts_twice_is_taken_off(data):
 def test_one_lucky_pass_makes_the_best_iterate_unless_passes_are_batches(pace, winner, data):
     race = race_of(data, 2, pace)
     iterate(race, [lambda t: 10 + 0.1 * t, lambda t: 9.9 + 0.1 * t + (t == 12) / 2], 13)
-    assert race.best.start == winner
+    assert race.best.history == race.histories[winner]
 
 
 def test_starts_are_given_up_by_their_course_and_not_by_lucky_batches():
@@ -98,14 +94,34 @@ def test_a_stored_race_is_not_changed_by_the_one_that_goes_on(data):
     courses = [lambda t: 10 + t, lambda t: 9 + t]
     iterate(race, courses, 4)
     run = race.as_run(None)
-    kept = run.iteration, [list(history) for history in run.histories], list(run.primed)
-    rngs = [np.random.default_rng(7 + start) for start in range(2)]
-    again = Race(run, rngs, FitOptions(N_FACTORS, 2, 2, 100, 0.0), PACE)
+    kept = run.iteration, [list(history) for history in run.histories], list(run.judged_from)
+    again = Race(run, FitOptions(N_FACTORS, 2, 2, 100, 0.0), PACE)
     for other in (race, again):
         iterate(other, courses, 3)
-    assert (run.iteration, run.histories, run.primed) == kept
+    assert (run.iteration, run.histories, run.judged_from) == kept
     assert again.histories == race.histories
-    assert again.as_run(None).generators == race.as_run(None).generators
+    assert again.running == race.running
+
+
+def test_all_starts_run_until_their_factors_are_the_pool(data):
+    race = Race(Run.of(State.neutral(data.blocks, N_FACTORS, 2, 2)), FitOptions(N_FACTORS, 2, 2, 100, 0.0), PACE, 10)
+    iterate(race, [lambda t: 10 + t, lambda t: 1.0], 9)
+    assert race.running == [0, 1]
+    iterate(race, [lambda t: 10 + t, lambda t: 1.0], 1)
+    assert race.running == [0]
+
+
+def test_children_go_on_from_the_best_iterate(data):
+    race = race_of(data, 2)
+    iterate(race, [lambda t: 10 + t, lambda t: 9 + t], 5)
+    best = race.best
+    child = Race(Run.of(best.state, best), FitOptions(N_FACTORS, 2, 1, 100, 0.0), PACE)
+    iterate(child, [lambda t: 20 + t], 3)
+    assert child.best.history == [*best.history, 20, 21, 22]
+    worse = Race(Run.of(best.state, best), FitOptions(N_FACTORS, 2, 1, 100, 0.0), PACE)
+    iterate(worse, [lambda t: 5.0], 20)
+    assert worse.settled
+    assert worse.best is best
 
 
 class Enough(Exception):
@@ -113,40 +129,41 @@ class Enough(Exception):
 
 
 class Stopping(Progress):
-    """Stops a fit at one of its iterations."""
+    """Stops a fit after a number of iterations."""
 
     def __init__(self, at):
-        self.at = at
+        self.left = at
 
-    def iteration(self, number, *_):
-        if number == self.at:
+    def iteration(self, *_):
+        self.left -= 1
+        if not self.left:
             raise Enough
 
 
-class LastRun(Notes):
-    """Holds the last run that was noted."""
+class LastStage(Notes):
+    """Holds the last stage that was noted."""
 
     def __init__(self):
-        self.run = None
+        self.stage = None
 
-    def note_run(self, name, run):
-        self.run = run
+    def note_stage(self, name, stage):
+        self.stage = stage
 
-    def recall_run(self, name, blocks, options):
-        return self.run
+    def recall_stage(self, name, blocks, options):
+        return self.stage
 
 
-@pytest.mark.parametrize("at", [2, 6, 10])
+@pytest.mark.parametrize("at", [2, 10, 14, 30, 45])
 @pytest.mark.parametrize("batch_size", [None, 150])
 def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(at, batch_size):
-    data = encoded(make_latent_tree(400, 30, 3, random_state=0)[0])
+    data = encoded(make_latent_tree(400, 30, 6, random_state=0)[0])
     options, rule = FitOptions(5, 2, 3, 30, 1e-5, batch_size), RULES["unique"]
     with LocalEngine(1) as engine:
         whole = fit_layer(data, rule, engine, options, np.random.SeedSequence(0))
-        notes = LastRun()
+        notes = LastStage()
         with pytest.raises(Enough):
             fit_layer(data, rule, engine, options, np.random.SeedSequence(0), Stopping(at), notes)
-        assert notes.run.iteration == at - 1
+        assert notes.stage.run.iteration < at
         resumed = fit_layer(data, rule, engine, options, np.random.SeedSequence(0), notes=notes)
     assert_array_equal(resumed.log_z, whole.log_z)
     assert_array_equal(resumed.state.alpha[0], whole.state.alpha[0])

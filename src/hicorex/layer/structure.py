@@ -8,9 +8,13 @@ import numpy as np
 from scipy.special import chdtri
 
 from hicorex import kernels
+from hicorex.layer.data import Data
+from hicorex.layer.state import State
 from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Answers, Block, Estimate, Questions, linked
 
+# Odds that a variable without any dependence on a factor seems to have some.
+FIRST_LEVEL = 0.05
 # Odds that a variable is given a further factor that knows nothing more of it, in an iteration.
 FURTHER_LEVEL = 0.001
 
@@ -184,6 +188,15 @@ def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarra
     links = kernels.structure.best_factors(score, min(len(alpha), most_links(len(estimate.prior))), least)
     links[:, 0, ~(alpha > 0).any(axis=0)] = -1
     return links
+
+
+def noticed_factors(state: State, data: Data) -> np.ndarray:
+    """Whether some variable that belongs to a factor depends on it by more than chance might show, (J,)."""
+    noticed = np.zeros(state.prior.shape[1], bool)
+    for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
+        least = _critical(FIRST_LEVEL, block, len(state.prior) - 1)
+        noticed |= ((alpha > 0) & (block.dependence(parameters, state.prior) > least)).any(axis=1)
+    return noticed
 
 
 def first_factors(joint: np.ndarray, n_states: int, depth: int, kept: int) -> np.ndarray:
