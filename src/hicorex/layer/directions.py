@@ -38,7 +38,7 @@ def state_from_scores(scores: np.ndarray, numbers: Numbers, n_states: int, rule:
 
 def soft_states(scores: np.ndarray, share: np.ndarray, n_states: int) -> np.ndarray:
     """Labels (k, q, R) of scores (R, q): about as many samples in each state, those between two in both."""
-    labels = np.empty((n_states, scores.shape[1], scores.shape[0]), np.float32)
+    labels = np.empty((n_states, scores.shape[1], scores.shape[0]))
     places = (np.arange(n_states) + 0.5) / n_states
     for column, label in zip(scores.T, labels.transpose(1, 0, 2), strict=True):
         middle = weighted_quantiles(column, share, places)[:, None]

@@ -23,6 +23,9 @@ REPRIME_AT = (4, 8, 12)
 # The search looks at this number of cells, but at no more and no fewer rows than these, if there are as many.
 SEARCH_CELLS, MOST_SEARCH_ROWS, FEWEST_SEARCH_ROWS = 2**25, 20_000, 2000
 
+# Batches whose samples a search looks at, if a fit is by batches.
+BATCHES_TO_SEARCH = 4
+
 
 class Fit(NamedTuple):
     """The best iterate of all, the objective of the iterates that led to it, that of all starts, and if it settled.
@@ -104,4 +107,4 @@ def _climb(
 def _search_rows(data: Data, options: FitOptions) -> int:
     """The number of rows that a search looks at."""
     rows = int(np.clip(SEARCH_CELLS // max(data.n_columns, 1), FEWEST_SEARCH_ROWS, MOST_SEARCH_ROWS))
-    return rows if options.batch_size is None else min(rows, options.batch_size)
+    return rows if options.batch_size is None else min(rows, BATCHES_TO_SEARCH * options.batch_size)

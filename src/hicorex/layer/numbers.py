@@ -22,6 +22,8 @@ MOST_CELLS, FEWEST_ROWS = 2**23, 2000
 MOST_CATEGORIES = 8
 # Cells by which scales are chosen, and directions beyond the number of factors.
 CELLS_OF_SCALES, FURTHER_DIRECTIONS = 2**20, 10
+# Smaller tables are worked on in double precision.
+CELLS_IN_DOUBLE = 2**20
 # Squares beyond this many standard deviations tell no more.
 FARTHEST = 3.0
 
@@ -163,7 +165,7 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
 
 def _on_scale(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The number (n, R) of each code on the scale of its column (n, categories); NaN where missing."""
-    numbers = np.take_along_axis(scale.astype(np.float32), np.maximum(codes, 0).astype(np.intp), axis=1)
+    numbers = np.take_along_axis(scale, np.maximum(codes, 0).astype(np.intp), axis=1)
     numbers[codes < 0] = np.nan
     return numbers
 
@@ -172,8 +174,8 @@ def _standardised(numbers: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Numbers (n, R) as columns (R, n) of mean 0 and variance 1; 0 where missing."""
     missing = np.isnan(numbers)
     present = share / np.maximum(~missing @ share, 1e-30)[:, None] * ~missing if missing.any() else share[None]
-    numbers = np.where(missing, 0, numbers)
+    numbers = np.where(missing, 0, numbers).astype(float if numbers.size <= CELLS_IN_DOUBLE else np.float32)
     numbers -= (numbers * present).sum(axis=1, keepdims=True).astype(numbers.dtype)
     numbers[missing] = 0
     spread = np.sqrt((numbers**2 * present).sum(axis=1, keepdims=True))
-    return np.ascontiguousarray((numbers / np.maximum(spread, 1e-6)).T.astype(np.float32))
+    return np.ascontiguousarray((numbers / np.maximum(spread, 1e-6)).T)

@@ -46,7 +46,7 @@ def iterated(times: Product, transposed_times: Product, shape: tuple[int, ...], 
     """The leading right singular vectors (n, q) of a matrix of this shape that products alone tell of."""
     # The start lives among the samples, so that the order of columns does not matter.
     start = np.random.default_rng(0).standard_normal((shape[0], min(n_directions + OVERSAMPLING, *shape)))
-    basis = np.linalg.qr(transposed_times(start.astype(np.float32)))[0]
+    basis = np.linalg.qr(transposed_times(start))[0]
     for _ in range(N_PASSES):
         basis = np.linalg.qr(transposed_times(times(basis)))[0]
     image = times(basis).astype(float)
