@@ -141,21 +141,20 @@ def conditional_information(column, weight, labels, factors):
     return total
 
 
-def unique(columns, weight, labels, prior, marginals, links, first_level, further_level):
-    """alpha of eq:alpha: the unique share of each factor's information, less its bias, 0 where not significant."""
+def unique(columns, weight, labels, prior, marginals, links, further_level):
+    """alpha of eq:alpha: the unique share of each factor's information, less its bias; 0 where that may be chance."""
     k = labels.shape[2]
     alpha = np.zeros((len(columns), labels.shape[1]))
     for i, column in enumerate(columns):
         freedom = (2 if is_gaussian(column) else column.max()) * (k - 1)
         twice = 2 * sum(w for x, w in zip(column, weight, strict=True) if not is_missing(x))
-        first = links[i][0]
-        alpha[i, first] = twice * rank(prior[first], marginals[i][first]) > chi2.isf(first_level, freedom)
+        alpha[i, links[i][0]] = column.max() > column.min() if not is_gaussian(column) else 1
         for depth in range(2, len(links[i]) + 1):
             j = links[i][depth - 1]
             more = conditional_information(column, weight, labels, links[i][:depth])
             joint_freedom = freedom * k ** (depth - 1)
             if twice * more <= chi2.isf(further_level, joint_freedom):
-                break
+                continue
             known = information(prior[j], marginals[i][j])
             alpha[i, j] = np.clip((more - joint_freedom / twice) / max(known - freedom / twice, 1e-12), 0, 1)
     return alpha

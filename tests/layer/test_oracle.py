@@ -19,7 +19,7 @@ from hicorex.layer.labels import harden
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
-from hicorex.layer.structure import FIRST_LEVEL, FURTHER_LEVEL, RULES
+from hicorex.layer.structure import FURTHER_LEVEL, RULES
 from hicorex.marginals import Gaussian
 from hicorex.marginals.base import join
 
@@ -152,7 +152,6 @@ def test_next_structure_equals_the_oracle(case):
             prior,
             marginals,
             [[j for j in row if j >= 0] for row in links],
-            FIRST_LEVEL,
             FURTHER_LEVEL,
         )
         # The information of Gaussian mixtures is a quadrature here and an integral there.

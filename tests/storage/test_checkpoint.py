@@ -209,7 +209,7 @@ def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
             model = Corex("auto", random_state=0).fit(TREE, checkpoint=tmp_path / "c")
             break
         except KeyboardInterrupt:
-            assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"][1].iteration > 0
+            assert read_archive(tmp_path / "c", "checkpoint")["layer1.stage"][1].run.iteration > 0
             runs += 1
     assert runs > 3
     assert model_bytes(model) == model_bytes(whole)
@@ -298,7 +298,7 @@ def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
     monkeypatch.setattr(layer_passes, "run_pass", run_pass)
     with pytest.raises(KeyboardInterrupt):
         Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
-    assert read_archive(tmp_path / "c", "checkpoint")["layer1.run"][1].iteration == 5
+    assert read_archive(tmp_path / "c", "checkpoint")["layer1.stage"][1].run.iteration == 5
     model = Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert model_bytes(model) == model_bytes(whole)
 

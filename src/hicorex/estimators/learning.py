@@ -25,7 +25,7 @@ from hicorex.layer.options import FitOptions
 from hicorex.layer.progress import Progress
 from hicorex.layer.state import State, all_information, clear, used_only
 from hicorex.layer.stream import Stream, advance
-from hicorex.layer.structure import RULES, noticed_factors
+from hicorex.layer.structure import RULES, beyond_chance
 from hicorex.marginals.base import Questions
 from hicorex.selection.significance import LEVEL, held_out_probabilities, link_probabilities
 from hicorex.selection.sizing import Search, Sizing, choose_size
@@ -210,7 +210,7 @@ def _in_order(fit: Fit, data: Data, engine: Engine, drop_empty: bool) -> tuple[_
     """The best state with its factors sorted by what they explain, most first, and how much each explains, (m,)."""
     state, log_z = fit.state, fit.log_z
     while True:
-        explains = used_only(log_z) * noticed_factors(state, data)
+        explains = np.where(beyond_chance(log_z, state, data), used_only(log_z), 0)
         order = np.argsort(-explains, kind="stable")
         if drop_empty:  # a size that was chosen leaves no factor empty
             order = order[: max(1, int(np.count_nonzero(explains)))]

@@ -97,7 +97,7 @@ def _climb(
         if race.settled:
             break
         if stage.number == 0 and iteration in REPRIME_AT:
-            race.prime_unused(following, sums.log_z, blocks)
+            race.prime_unused(following, sums.log_z, passes.data)
         passes.keep_factors(race.advance(following))
         del sums, following  # the next pass needs their room
         notes.note_stage(name, stage._replace(run=race.as_run(passes.fading)))

@@ -22,10 +22,12 @@ LEAST_EXCESS, MOST_SETTLING = 1e-4, 10
 class Passes(Protocol):
     """One pass an iteration.
 
+    data : the table
     pace : how the course of a start is judged that sees these passes
     fading : sums over the batches so far, None if every pass is over all samples
     """
 
+    data: Data
     pace: Pace
     fading: FadingSums | None
 
@@ -45,11 +47,11 @@ class AllSamples(Passes):
     pace, fading = PACE, None
 
     def __init__(self, data: Data, engine: Engine):
-        self._data, self._engine = data, engine
+        self.data, self._engine = data, engine
 
     def next(self, state: State, iteration: int) -> tuple[PassSums, list[Block]]:
         """The sums over all samples."""
-        return run_pass(state, self._data, self._engine), self._data.blocks
+        return run_pass(state, self.data, self._engine), self.data.blocks
 
     def keep_factors(self, factors: np.ndarray) -> None:
         """Nothing is held from one pass to the next."""
@@ -58,8 +60,8 @@ class AllSamples(Passes):
         """The best iterate, its alpha lowered to what its labels allow, so that nothing is counted twice."""
         state, history = best.state, list(best.history)
         while best.excess > LEAST_EXCESS * abs(best.objective) and len(history) < len(best.history) + MOST_SETTLING:
-            sums = run_pass(state, self._data, self._engine)
-            following, excess = update(state, sums, self._data.blocks, rule, self._engine)
+            sums = run_pass(state, self.data, self._engine)
+            following, excess = update(state, sums, self.data.blocks, rule, self._engine)
             objective = float((sums.log_z - excess).sum())
             history.append(objective)
             best = Best(objective, best.history, state, sums.log_z, float(excess.sum()))
@@ -74,7 +76,7 @@ class RandomBatches(Passes):
     pace = PACE_OF_BATCHES
 
     def __init__(self, data: Data, batches: Batches, engine: Engine, fading: FadingSums | None):
-        self._data, self._batches, self._engine, self.fading = data, batches, engine, fading
+        self.data, self._batches, self._engine, self.fading = data, batches, engine, fading
 
     def next(self, state: State, iteration: int) -> tuple[PassSums, list[Block]]:
         """The sums over all batches up to that of the iteration."""
@@ -89,8 +91,8 @@ class RandomBatches(Passes):
 
     def conclude(self, best: Best, rule: Rule) -> Best:
         """One step more by all samples; log Z_j is that before it."""
-        sums = run_pass(best.state, self._data, self._engine)
-        state, _ = update(best.state, sums, self._data.blocks, rule, self._engine)
+        sums = run_pass(best.state, self.data, self._engine)
+        state, _ = update(best.state, sums, self.data.blocks, rule, self._engine)
         return best._replace(state=state, log_z=sums.log_z)
 
 

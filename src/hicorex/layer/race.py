@@ -1,15 +1,14 @@
 """The race of starts: which still run, how each fares, and the best iterate of all."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hicorex.layer.batches import FadingSums
+from hicorex.layer.data import Data
 from hicorex.layer.options import FitOptions
 from hicorex.layer.starts import prime_unused
 from hicorex.layer.state import State, factors_of
-from hicorex.marginals.base import Block
 
 
 class Pace(NamedTuple):
@@ -127,9 +126,9 @@ class Race:
             self.best = Best(float(objective[leader]), history, state, log_z[mine], float(excess[mine].sum()))
         self._kept = [at for at, start in enumerate(self.running) if self._goes_on(start)]
 
-    def prime_unused(self, following: State, log_z: np.ndarray, blocks: Sequence[Block]) -> None:
+    def prime_unused(self, following: State, log_z: np.ndarray, data: Data) -> None:
         """Start factors that explain nothing anew, in place; their starts are judged from here on."""
-        for at in prime_unused(following, log_z, blocks, self.running, self.iteration):
+        for at in prime_unused(following, log_z, data, self.running, self.iteration):
             self._judged_from[self.running[at]] = len(self.histories[self.running[at]])
 
     def advance(self, following: State) -> np.ndarray:

@@ -4,15 +4,13 @@ Among some candidate columns, m are chosen so that the dependence of every candi
 chosen one is large in sum. That sum stands for the objective that the fit is about to raise.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.correlation import column_dependence, feature_correlation
 from hicorex.layer.data import Data
 from hicorex.layer.state import UNUSED_NATS, PrimingVariable, State, prime
-from hicorex.marginals.base import Block, take_factors
+from hicorex.marginals.base import take_factors
 
 # Candidates beyond twice the number of factors, and swaps of one chosen candidate for another, are this many at most.
 MOST_CANDIDATES, MOST_SWAPS = 650, 200
@@ -32,14 +30,7 @@ def choose_variables(
     data: Data, n_factors: int, engine: Engine, rngs: list[np.random.Generator]
 ) -> list[list[PrimingVariable]]:
     """The variables that prime the factors of each start, which one of ``rngs`` chooses among some candidates."""
-    places = np.concatenate(
-        [
-            np.column_stack([np.full(columns.size, b), np.arange(columns.size)])[block.informative]
-            for b, (block, columns) in enumerate(zip(data.blocks, data.columns, strict=True))
-        ]
-    )
-    # In the order of the table, whatever the blocks.
-    places = places[np.argsort([data.columns[b][i] for b, i in places], kind="stable")]
+    places = _places(data)
     n_candidates = max(2 * n_factors, min(10 * n_factors + 50, MOST_CANDIDATES))
     candidates = places[np.random.default_rng(0).permutation(len(places))[:n_candidates]]
     correlation, offsets = feature_correlation(data, candidates, engine)
@@ -87,9 +78,7 @@ def cover(dependence: np.ndarray, n_chosen: int, rng: np.random.Generator) -> np
     return chosen
 
 
-def prime_unused(
-    state: State, log_z: np.ndarray, blocks: Sequence[Block], running: list[int], iteration: int
-) -> set[int]:
+def prime_unused(state: State, log_z: np.ndarray, data: Data, running: list[int], iteration: int) -> set[int]:
     """Start factors that explain nothing anew, in place, from variables that are explained badly.
 
     ``running`` names the starts of the state. Return the places there of those that have such factors.
@@ -99,9 +88,8 @@ def prime_unused(
     unused = np.flatnonzero((log_z < UNUSED_NATS) | (used == 0))
     if not unused.size:
         return anew
-    columns = [np.flatnonzero(block.informative) for block in blocks]
-    places = np.concatenate([np.column_stack([np.full(some.size, b), some]) for b, some in enumerate(columns)])
-    dependence = _dependence(state, blocks, slice(None), columns)
+    places = _places(data)
+    dependence = _dependence(state, data, slice(None), places)
     rngs = [np.random.default_rng([2, start, iteration]) for start in running]
     for factor in unused:
         start = factor // state.n_factors
@@ -111,18 +99,29 @@ def prime_unused(
             break
         odds = np.exp(-known / max(known.mean(), 1e-12))
         b, column = places[rngs[start].choice(odds.size, p=odds / odds.sum())]
-        prime(state, blocks, int(factor), PrimingVariable(b, column, np.empty(0)), rngs[start])
+        prime(state, data.blocks, int(factor), PrimingVariable(b, column, np.empty(0)), rngs[start])
         alone = slice(factor, factor + 1)
-        dependence[alone] = _dependence(state, blocks, alone, columns)
+        dependence[alone] = _dependence(state, data, alone, places)
         anew.add(int(start))
     return anew
 
 
-def _dependence(state: State, blocks: Sequence[Block], factors: slice, columns: list[np.ndarray]) -> np.ndarray:
-    """The dependence of some columns of each block on some factors, (factors, columns of all blocks)."""
+def _places(data: Data) -> np.ndarray:
+    """The block and the column there of every variable that varies, in the order of the table, whatever the blocks."""
+    places = np.concatenate(
+        [
+            np.column_stack([np.full(columns.size, b), np.arange(columns.size)])[block.informative]
+            for b, (block, columns) in enumerate(zip(data.blocks, data.columns, strict=True))
+        ]
+    )
+    return places[np.argsort([data.columns[b][i] for b, i in places], kind="stable")]
+
+
+def _dependence(state: State, data: Data, factors: slice, places: np.ndarray) -> np.ndarray:
+    """The dependence of the variables of some places on some factors, (factors, places)."""
     prior = np.ascontiguousarray(state.prior[:, factors])
-    by_block = [
-        block.dependence(take_factors(parameters, factors), prior)[:, some]
-        for block, parameters, some in zip(blocks, state.parameters, columns, strict=True)
-    ]
-    return np.concatenate(by_block, axis=1)
+    dependence = np.empty((prior.shape[1], len(places)))
+    for b, (block, parameters) in enumerate(zip(data.blocks, state.parameters, strict=True)):
+        mine = places[:, 0] == b
+        dependence[:, mine] = block.dependence(take_factors(parameters, factors), prior)[:, places[mine, 1]]
+    return dependence

@@ -13,8 +13,8 @@ from hicorex.layer.state import State
 from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Answers, Block, Estimate, Questions, linked
 
-# Odds that a variable without any dependence on a factor seems to have some.
-FIRST_LEVEL = 0.05
+# Odds that a factor of independent columns seems to explain something.
+LEVEL = 0.05
 # Odds that a variable is given a further factor that knows nothing more of it, in an iteration.
 FURTHER_LEVEL = 0.001
 
@@ -190,13 +190,13 @@ def kept_links(block: Block, estimate: Estimate, alpha: np.ndarray) -> np.ndarra
     return links
 
 
-def noticed_factors(state: State, data: Data) -> np.ndarray:
-    """Whether some variable that belongs to a factor depends on it by more than chance might show, (J,)."""
-    noticed = np.zeros(state.prior.shape[1], bool)
-    for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
-        least = _critical(FIRST_LEVEL, block, len(state.prior) - 1)
-        noticed |= ((alpha > 0) & (block.dependence(parameters, state.prior) > least)).any(axis=1)
-    return noticed
+def beyond_chance(log_z: np.ndarray, state: State, data: Data) -> np.ndarray:
+    """Whether factors with these mean log Z_j (J,) explain more than they might of independent columns, (J,).
+
+    Of those, 2 N log Z_j is at most about chi-square, with as many degrees of freedom as the factor has parameters.
+    """
+    freedom = sum((alpha > 0) @ block.freedom for block, alpha in zip(data.blocks, state.alpha, strict=True))
+    return 2 * data.total * log_z > chdtri(np.maximum((len(state.prior) - 1) * freedom, 1), LEVEL)
 
 
 def first_factors(joint: np.ndarray, n_states: int, depth: int, kept: int) -> np.ndarray:
