@@ -203,7 +203,7 @@ def test_one_layer_has_its_factors_on_a_ring(model):
 
 
 def test_what_cannot_be_drawn_is_told(model):
-    with pytest.raises(HicorexError, match=r"No link has a weight of 100 nats or more; the largest is 0\.38"):
+    with pytest.raises(HicorexError, match=r"No link has a weight of 100 nats or more; the largest is 0\.678"):
         graph(model, threshold=100)
     with pytest.raises(HicorexError, match='layout is \'force\'; give "radial" or "layered"'):
         graph(model, layout="force")
