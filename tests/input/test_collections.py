@@ -79,3 +79,15 @@ def test_columns_of_unknown_number_are_said(client, table):
     X = da.from_array(table, chunks=(30, 4))
     with pytest.raises(HicorexError, match="compute_chunk_sizes"):
         checked(X[:, X[0] > 0], [30, 30, 30, 13])
+
+
+def test_partitions_are_counted_as_they_are_read(tmp_path, client):
+    dd = pytest.importorskip("dask.dataframe")
+    for i in range(4):
+        pd.DataFrame(np.full((10 + i, 6), i), columns=list("abcdef")).to_parquet(tmp_path / f"{i}.parquet")
+    # Dask reads one column of two files as one partition.
+    X = dd.read_parquet(tmp_path).reset_index(drop=True)
+    with ClusterEngine(client) as engine:
+        assert row_lengths(X, engine) == [10, 11, 12, 13]
+        parts = row_parts(checked(X, row_lengths(X, engine)), [0, 21, 46])
+        assert [rows["f"].unique().tolist() for rows in engine.each(lambda rows: rows, parts)] == [[0, 1], [2, 3]]

@@ -61,8 +61,7 @@ def row_lengths(X: Any, engine: "ClusterEngine | None" = None) -> list[int]:
     """The rows of each chunk of a Dask array or partition of a Dask DataFrame, in one round where they are unknown."""
     if _is_array(X) and not np.isnan(X.chunks[0]).any():
         return list(X.chunks[0])
-    # One column tells the length, and is all that many formats then read.
-    blocks = X.to_delayed()[:, 0] if _is_array(X) else X.iloc[:, :1].to_delayed()
+    blocks = X.to_delayed()[:, 0] if _is_array(X) else _narrow(X).to_delayed()
     some = even_groups([1] * len(blocks), MOST_TASKS)
     try:
         counts = bundled([Group(blocks[group], [()] * len(blocks[group]), list) for group in some], _n_rows)
@@ -175,6 +174,15 @@ def _groups_of_chunks(X: Any, lengths: list[int], most: int | None) -> tuple[lis
             join = partial(_join, columns.stop - columns.start)
             groups.append(Group([blocks[i, j] for i, j, _, _ in places], places, join))
     return groups, len(all_columns)
+
+
+def _narrow(X: Any) -> Any:
+    """One column of a Dask DataFrame, which tells the lengths of partitions and is all that many formats then read.
+
+    Dask may read several files of a narrow table as one partition. Then all columns are read.
+    """
+    column = X.iloc[:, :1]
+    return column if column.optimize().npartitions == X.optimize().npartitions else X
 
 
 def _bring(tasks: list, engine: "ClusterEngine | None") -> Sequence[Any]:
