@@ -2,13 +2,12 @@
 
 import sys
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from clusters import cloudpickle, dask, no_hang, ready_to_fork  # noqa: F401
+from clusters import cloudpickle, counted, dask, no_hang, ready_to_fork  # noqa: F401
 
 from hicorex import Corex
 from hicorex.exceptions import HicorexError
@@ -82,22 +81,6 @@ KINDS = {
     "sparse": (counts, sparse_chunks),
     "frame": (frame, lambda height: dd.from_pandas(frame(), npartitions=ROWS // height)),
 }
-
-
-@contextmanager
-def counted(client):
-    """The number of tasks of each graph that the scheduler is given meanwhile."""
-    from distributed.diagnostics.plugin import SchedulerPlugin
-
-    class Counter(SchedulerPlugin):
-        def update_graph(self, scheduler, *, tasks, **more):
-            sizes.append(len(tasks))
-
-    sizes = []
-    scheduler = client.cluster.scheduler
-    scheduler.add_plugin(Counter(), name="counter")
-    yield sizes
-    scheduler.remove_plugin("counter")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,7 @@ Dask is imported where it is used, because hicorex works without it.
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -39,12 +39,12 @@ class Group(NamedTuple):
 
     tasks : some of Dask's Delayed; those of all groups are of one graph, as ``to_delayed`` gives them
     arguments : of each, what its value goes into ``each`` with
-    function : what makes one value of the results
+    function : what makes one value of the results; None for an iterable that computes one after the other
     """
 
     tasks: "Sequence[Delayed]"
     arguments: Sequence[tuple]
-    function: Callable[[list], Any]
+    function: Callable[[list], Any] | None
 
 
 def bundled(groups: Sequence[Group], each: Callable[..., Any]) -> "list[Delayed]":
@@ -78,14 +78,15 @@ def bundled(groups: Sequence[Group], each: Callable[..., Any]) -> "list[Delayed]
     return [Delayed(f"{name}-{at}", whole, layer=name) for at in range(len(groups))]
 
 
-def _task(own: dict, given: list, results: list[tuple], function: Callable[[list], Any]) -> tuple:
+def _task(own: dict, given: list, results: list[tuple], function: Callable[[list], Any] | None) -> tuple:
     """What a graph says of a group that computes its own tasks from what is given."""
     import cloudpickle
 
     if not own:
-        return function, results
+        return function or list, results
     # As bytes, which the scheduler need not understand.
-    return _run, cloudpickle.dumps((own, given, results, function)), given
+    values = (_Values, cloudpickle.dumps((own, given, results)), given)
+    return values if function is None else (_applied, function, values)
 
 
 def _owners(nodes: dict, keys: list[list]) -> dict[Any, int]:
@@ -101,32 +102,39 @@ def _owners(nodes: dict, keys: list[list]) -> dict[Any, int]:
     return owners
 
 
-def _run(written: bytes, values: list) -> Any:
-    """The value of a group: one task after the other, each value held as long as another task needs it."""
-    own, given, results, function = pickle.loads(written)
-    held = dict(zip(given, values, strict=True))
-    uses = Counter(key for node in own.values() for key in node.dependencies)
-    uses.update(key for _, key, *_ in results)
+def _applied(function: Callable[[list], Any], values: "_Values") -> Any:
+    return function(list(values))
 
-    def let_go(keys: Iterable[Any]) -> None:
-        for key in keys:
-            uses[key] -= 1
-            if not uses[key]:
-                del held[key]
 
-    found = []
-    for each, wanted, *more in results:
-        left = [wanted]
-        while left:
-            key = left.pop()
-            if key in held:
-                continue
-            lacking = [other for other in own[key].dependencies if other not in held]
-            if lacking:
-                left += [key, *lacking]
-            else:
-                held[key] = own[key](held)
-                let_go(own[key].dependencies)
-        found.append(each(held[wanted], *more))
-        let_go([wanted])
-    return function(found)
+class _Values:
+    """The results of a group: one after the other, each value held as long as another task needs it."""
+
+    def __init__(self, written: bytes, values: list):
+        self._written, self._values = written, values
+
+    def __iter__(self) -> Iterator[Any]:
+        own, given, results = pickle.loads(self._written)
+        held = dict(zip(given, self._values, strict=True))
+        uses = Counter(key for node in own.values() for key in node.dependencies)
+        uses.update(key for _, key, *_ in results)
+
+        def let_go(keys: Iterable[Any]) -> None:
+            for key in keys:
+                uses[key] -= 1
+                if not uses[key]:
+                    del held[key]
+
+        for each, wanted, *more in results:
+            left = [wanted]
+            while left:
+                key = left.pop()
+                if key in held:
+                    continue
+                lacking = [other for other in own[key].dependencies if other not in held]
+                if lacking:
+                    left += [key, *lacking]
+                else:
+                    held[key] = own[key](held)
+                    let_go(own[key].dependencies)
+            yield each(held[wanted], *more)
+            let_go([wanted])

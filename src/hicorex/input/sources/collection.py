@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse, vstack
 
+from hicorex.engine.pieces import Pieces
 from hicorex.exceptions import HicorexError, quietly
 from hicorex.input.sources.bundles import Group, bundled, even_groups
 from hicorex.input.sources.declared import check_chunk, check_partition
@@ -112,24 +114,40 @@ def checked(X: Any, lengths: list[int], most: int | None = None) -> Chunks:
     return Chunks(by_row, [sum(lengths[rows]) for rows in even_groups(lengths, most)])
 
 
-def row_parts(chunks: Chunks, boundaries: list[int]) -> list:
-    """Dask's Delayed of the rows from each of the boundaries to the next, all columns together."""
-    from dask import delayed
+def row_parts(chunks: Chunks, boundaries: list[int], size: int = 1) -> Sequence[Any]:
+    """Dask's Delayed of the rows from each of the boundaries to the next, all columns together.
+
+    If ``size`` is more than 1, these are pieces of tasks that read one part of this number after the other.
+    """
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
 
     edges = [0, *accumulate(chunks.lengths)]
     if not 0 <= boundaries[0] <= boundaries[-1] <= edges[-1]:
         raise HicorexError(f"Boundaries {boundaries[0]} to {boundaries[-1]} are not those of {edges[-1]} rows.")
-    cut, join = delayed(_cut, pure=False), delayed(_join, pure=False)
+    name = f"hicorex-part-{uuid4().hex}"
+    tasks = dict(chunks.tasks[0][0].dask)
     parts = []
-    for a, b in pairwise(boundaries):
-        pieces = []
+    for part, (a, b) in enumerate(pairwise(boundaries)):
+        pieces: list = []
         # The first rows stand for those that are none.
         for at in range(bisect_right(edges, a) - 1, bisect_left(edges, b)) or [0]:
             first, stop = max(0, a - edges[at]), max(0, min(b, edges[at + 1]) - edges[at])
             whole = stop - first == chunks.lengths[at]
-            pieces += [task if whole else cut(task, first, stop) for task in chunks.tasks[at]]
-        parts.append(pieces[0] if len(pieces) == 1 else join(len(chunks.tasks[0]), pieces))
-    return parts
+            for task in chunks.tasks[at]:
+                # A cut is a task of its own, so that only the rows that are needed travel.
+                pieces.append(task.key if whole else f"{name}-{part}-{len(pieces)}")
+                if not whole:
+                    tasks[pieces[-1]] = (_cut, task.key, first, stop)
+        parts.append(f"{name}-{part}" if len(pieces) > 1 else pieces[0])
+        if len(pieces) > 1:
+            tasks[parts[-1]] = (_join, len(chunks.tasks[0]), pieces)
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=())
+    delayed = [Delayed(key, graph, layer=name) for key in parts]
+    if size == 1:
+        return delayed
+    groups = [delayed[at : at + size] for at in range(0, len(delayed), size)]
+    return Pieces(bundled([Group(group, [()] * len(group), None) for group in groups], _itself), size, len(delayed))
 
 
 def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tuple:
@@ -224,6 +242,10 @@ def _is_array(X: Any) -> bool:
 def _require_columns(X: Any) -> None:
     if np.isnan(X.chunks[1]).any():
         raise HicorexError("The Dask array has columns of unknown number: call its compute_chunk_sizes() before.")
+
+
+def _itself(rows: Any) -> Any:
+    return rows
 
 
 def _n_rows(rows: Any) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from hicorex.engine import ClusterEngine, Engine
+from hicorex.engine.pieces import piece_size
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import HicorexError
 from hicorex.input.readers import reader_of
@@ -108,7 +109,7 @@ class ClusterSource(DaskSource):
 
     def _there(self, function: OfRows[Any], sample_weight: np.ndarray | None, all_rows: list[slice]) -> tuple[Any, ...]:
         """What a worker calls for function(reader, sample_weight, rows), and with what for each range of rows."""
-        tables = collection.row_parts(self._chunks, [0, *(rows.stop for rows in all_rows)])
+        tables = collection.row_parts(self._chunks, [0, *(rows.stop for rows in all_rows)], piece_size(len(all_rows)))
         weights = [None if sample_weight is None else sample_weight[rows] for rows in all_rows]
         return partial(_of_worker, function, self.sparse), tables, weights, all_rows
 
