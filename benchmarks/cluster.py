@@ -3,6 +3,9 @@
 Ten factors, two starts, fifteen iterations: two processes of one thread beside two threads of one process. Workers make
 or read their rows themselves and hold them before the clock starts, as the table in memory is there before. Traffic is
 that of one pass: the function that each worker gets, and the sums of a part. Both give the same bits.
+
+The last table is one array in few chunks and in many: three factors, one start, fifteen iterations, from the array to
+the fitted model, the shortest of three.
 """
 
 from collections.abc import Iterator
@@ -45,18 +48,27 @@ def cases(quick: bool):
 
 
 @contextmanager
+def two_workers():
+    """A client of two workers of one thread."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as workers,
+        Client(workers) as client,
+    ):
+        yield client
+
+
+@contextmanager
 def on_workers(rows_from, whole):
     """The table as a collection of Dask that the two workers of a cluster have made and hold."""
     import dask.array
     import dask.dataframe
     from dask import delayed
-    from distributed import Client, LocalCluster, wait
+    from distributed import wait
 
     firsts = range(0, len(whole), CHUNK)
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as workers,
-        Client(workers) as client,
-    ):
+    with two_workers() as client:
         rows = [delayed(rows_from, pure=False)(first) for first in firsts]
         if isinstance(whole, np.ndarray):
             shapes = [whole[first : first + CHUNK].shape for first in firsts]
@@ -95,6 +107,22 @@ def compared(name, rows_from, whole) -> list:
     return [shape, n_parts, *(size / 1e6 for size in sizes), passes, fits]
 
 
+def by_chunks(quick: bool) -> Table:
+    """Fits to one array in few chunks and in many, which take turns."""
+    import dask.array
+
+    n_rows, few, many = (2000, 20, 1000) if quick else (200_000, 200, 20_000)
+    whole = gaussian_groups(n_rows, 20, 3, noise=1.0, seed=0).astype(float)
+    tables = [dask.array.from_array(whole, chunks=(n_rows // n_chunks, -1)) for n_chunks in (few, many)]
+    fits = [partial(Corex(3, **SETTINGS | {"n_init": 1}).fit, X) for X in tables]
+    with two_workers():
+        fits[0]()  # imports and compiles
+        seconds = shortest(*fits, rounds=3)
+    columns = {"table": "", "chunks": ",", "fit, s": ".2f", "ratio to the first": ".2f"}
+    rows = [[f"float64, {n_rows:,} x 20", n, s, s / seconds[0]] for n, s in zip((few, many), seconds, strict=True)]
+    return Table(columns, rows)
+
+
 def measure(quick: bool) -> Iterator[Block]:
     rows, cells = [], []
     for name, rows_from, whole in cases(quick):
@@ -110,6 +138,7 @@ def measure(quick: bool) -> Iterator[Block]:
         f"A pass over the first table is {operations:.1e} operations: {by_threads:.0f} Gflop/s by threads, "
         f"{by_workers:.0f} by workers."
     )
+    yield by_chunks(quick)
     if real_data.find(CENSUS) is None:
         yield f"Left out: {real_data.absent(CENSUS)}."
 

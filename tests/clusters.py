@@ -231,6 +231,21 @@ def tasks_of(client):
     return set(client.run_on_scheduler(at_work))
 
 
+@contextmanager
+def counted(client):
+    """The number of tasks of each graph that the scheduler is given meanwhile."""
+
+    class Counter(distributed.SchedulerPlugin):
+        def update_graph(self, scheduler, *, tasks, **more):
+            sizes.append(len(tasks))
+
+    sizes = []
+    scheduler = client.cluster.scheduler
+    scheduler.add_plugin(Counter(), name="counter")
+    yield sizes
+    scheduler.remove_plugin("counter")
+
+
 def assert_left(client, futures):
     """These alone are on the cluster, or soon are."""
     keys = {future.key for future in futures}

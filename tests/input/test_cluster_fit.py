@@ -31,6 +31,7 @@ from hicorex import Corex, HierarchicalCorex
 from hicorex.engine import ClusterEngine, cluster
 from hicorex.estimators import learning
 from hicorex.exceptions import HicorexError
+from hicorex.input.sources import collection
 from hicorex.layer.progress import Progress, heard_by
 from hicorex.selection import significance
 
@@ -351,7 +352,9 @@ def preceded_by(action, function):
     return both
 
 
-@pytest.mark.parametrize(("moment", "iterations"), [("reading", 0), ("iterations", 2), ("evaluation", 4)])
+@pytest.mark.parametrize(
+    ("moment", "iterations"), [("reading", 0), ("reading groups", 0), ("iterations", 2), ("evaluation", 4)]
+)
 @pytest.mark.parametrize("how", ["kill", "exit", "stop"])
 def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, moment, iterations):
     bits, _ = expected(n_init=1, max_iter=4)
@@ -376,7 +379,9 @@ def test_a_worker_lost_at_any_moment_changes_no_bit(monkeypatch, tmp_path, how, 
                     strike_next()
 
         model, X = Corex(3, **FAST | {"n_init": 1, "max_iter": 4}), made_by_workers()
-        if moment == "reading":
+        if moment == "reading groups":
+            monkeypatch.setattr(collection, "MOST_TASKS", 3)
+        if moment.startswith("reading"):
             X = made_by_workers(strike.within(chunk, lambda first, stop: first > 100_000))
         elif moment == "evaluation":
             monkeypatch.setattr(learning, "gather", preceded_by(strike_next, learning.gather))

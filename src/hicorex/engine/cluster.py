@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -19,6 +20,7 @@ import numpy as np
 
 from hicorex.engine.base import Engine, Item, Mapper, Part, Result
 from hicorex.engine.local import LocalEngine
+from hicorex.engine.pieces import Piece, Pieces, runs
 from hicorex.engine.process import keep_freed_memory, single_threaded_blas
 from hicorex.engine.reduction import ARITY, add_up, some_tiles
 from hicorex.engine.watch import PATIENCE, Watch, explained, outcome
@@ -90,38 +92,46 @@ class ClusterEngine(Engine):
         sent = self._submit([self._send(function)])
         waiting: deque[Future] = deque()
         try:
-            for item in zip(*items, strict=True):
-                waiting += self._submit(_calls(_call, sent[0], [item]))
+            for run in runs(zip(*items, strict=True)):
+                waiting += self._submit(_calls(_call_run, sent[0], [run]))
                 if len(waiting) > most:
-                    yield self._next(waiting)
+                    yield from self._next(waiting)
             while waiting:
-                yield self._next(waiting)
+                yield from self._next(waiting)
         finally:
             _release([*waiting, *sent])
 
-    def hold(self, function: Callable, *items: Sequence[Any]) -> list["Future"]:
+    def hold(self, function: Callable, *items: Sequence[Any]) -> Sequence[Any]:
         """function(*item) for each of zip(*items), computed and held by the workers.
 
-        Items are small arguments, Dask's Delayed, or what was held before. Whoever drops a future frees its memory.
+        Items are small arguments, Dask's Delayed, or what was held before. The first may be pieces, and then so is what
+        is held. Whoever drops a future frees its memory.
         """
-        futures = self._submit(_calls(_call, self._send(function), zip(*items, strict=True)))
+        first, together, sent = items[0], zip(*items, strict=True), self._send(function)
+        in_pieces = isinstance(first, Pieces)
+        futures = self._submit(_calls(_call_run, sent, runs(together)) if in_pieces else _calls(_call, sent, together))
         try:
             self._wait(futures)
         except BaseException:
             _release(futures)
             raise
         self._held.update(futures)
-        return futures
+        return Pieces(futures, first.size, len(first)) if isinstance(first, Pieces) else futures
 
     def sum_parts(self, function: Callable, *items: Sequence[Any]) -> Any:
         """The sum of function(*item) over zip(*items), to the last bit that of ``add_up``."""
         if not len(items[0]):
             return add_up(())
-        sums = _calls(_call, self._send(function), zip(*items, strict=True))
-        once = True
-        while once or len(sums) > 1:
-            groups = [sums[at : at + ARITY] for at in range(0, len(sums), ARITY)]
-            sums, once = _calls(_add, None, groups), False
+        sent, together = self._send(function), list(zip(*items, strict=True))
+        sums = []
+        for some in _by_arity(together):
+            by_task = list(runs(some))
+            if len(by_task) == 1:
+                sums += _calls(_sum_run, sent, by_task)
+            else:
+                sums += _calls(_add_lists, None, [_calls(_call_run, sent, by_task)])
+        while len(sums) > 1:
+            sums = _calls(_add, None, _by_arity(sums))
         futures = self._submit(sums)
         try:
             return self._wait(futures, fetch=True)[0].value
@@ -135,7 +145,8 @@ class ClusterEngine(Engine):
         held = self.hold(partial(_stack_tiles, function), parts)
         shapes = list(self.each(_shape_and_type, held))
         value = delayed(_value, pure=False, traverse=False)
-        return array.concatenate([array.from_delayed(value(rows), *of) for rows, of in zip(held, shapes, strict=True)])
+        rows = [value(one.task, one.at) if isinstance(one, Piece) else value(one) for one in held]
+        return array.concatenate([array.from_delayed(some, *of) for some, of in zip(rows, shapes, strict=True)])
 
     def fetch(self, tasks: Sequence[Any]) -> list:
         """The results of some of Dask's Delayed, all computed in one round."""
@@ -145,8 +156,8 @@ class ClusterEngine(Engine):
         finally:
             _release(futures)
 
-    def _next(self, waiting: "deque[Future]") -> Any:
-        """The result of the first, which is then let go."""
+    def _next(self, waiting: "deque[Future]") -> list:
+        """The results of the first, which is then let go."""
         try:
             return self._wait([waiting[0]], fetch=True)[0].value
         finally:
@@ -211,14 +222,38 @@ def _load(data: bytes) -> WorkerValue:
 
 
 def _call(function: WorkerValue, *items: Any) -> WorkerValue:
+    (result,) = _results(function, items[0], None, [items[1:]])
+    return WorkerValue(result)
+
+
+def _call_run(function: WorkerValue, task: Any, places: list[int] | None, others: list[tuple]) -> WorkerValue:
+    return WorkerValue(list(_results(function, task, places, others)))
+
+
+def _sum_run(function: WorkerValue, task: Any, places: list[int] | None, others: list[tuple]) -> WorkerValue:
+    return WorkerValue(_sum(_results(function, task, places, others)))
+
+
+def _results(function: WorkerValue, task: Any, places: list[int] | None, others: list[tuple]) -> Iterator[Any]:
+    """What the function gives for each item of a run."""
     single_threaded_blas.set_for_good()
     keep_freed_memory()
-    arguments = (item.value if isinstance(item, WorkerValue) else read(*write(item)) for item in items)
-    return WorkerValue(function.value(*arguments))
+    if places is None:
+        firsts: Iterable[Any] = [_argument(task)]
+    elif isinstance(task, WorkerValue):
+        firsts = [task.value[at] for at in places]
+    else:  # what reads one value after the other
+        firsts = map(_argument, task)
+    for first, more in zip(firsts, others, strict=True):
+        yield function.value(first, *map(_argument, more))
 
 
-def _value(held: WorkerValue) -> Any:
-    return held.value
+def _argument(item: Any) -> Any:
+    return item.value if isinstance(item, WorkerValue) else read(*write(item))
+
+
+def _value(held: WorkerValue, at: int | None = None) -> Any:
+    return held.value if at is None else held.value[at]
 
 
 def _stack_tiles(function: Callable[[Any, slice], np.ndarray], part: Part) -> np.ndarray:
@@ -238,8 +273,20 @@ def _sum_tiles(function: Callable[[Any, slice], Any], finer: int, part: Part, ch
 
 
 def _add(*sums: WorkerValue) -> WorkerValue:
+    return WorkerValue(_sum(of_part.value for of_part in sums))
+
+
+def _add_lists(*lists: WorkerValue) -> WorkerValue:
+    return WorkerValue(_sum(chain.from_iterable(of_run.value for of_run in lists)))
+
+
+def _sum(sums: Iterable[Any]) -> Any:
     # The last part may have none of the tiles that were chosen.
-    return WorkerValue(add_up(of_part.value for of_part in sums if of_part.value is not None))
+    return add_up(one for one in sums if one is not None)
+
+
+def _by_arity(items: list) -> list[list]:
+    return [items[at : at + ARITY] for at in range(0, len(items), ARITY)]
 
 
 def _release(futures: Iterable["Future"]) -> None:

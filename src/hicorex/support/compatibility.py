@@ -26,6 +26,7 @@ __all__ = [
     "check_pandas_support",
     "dask_example",
     "dask_meta",
+    "dask_nodes",
     "fit_context",
     "num_samples",
     "safe_indexing",
@@ -46,3 +47,13 @@ def dask_meta(X: Any) -> Any:
 def dask_example(X: Any) -> Any:
     """Two made-up rows like those of a Dask DataFrame; computing its first rows would give real ones."""
     return X._meta_nonempty
+
+
+def dask_nodes(graph: dict, others: set | None = None) -> dict:
+    """By key the tasks of a graph of Dask, which know what they need; Dask's public words see no futures.
+
+    others : keys that are in no graph, or in another one
+    """
+    from dask._task_spec import convert_legacy_graph
+
+    return convert_legacy_graph(graph, graph.keys() | (others or set()))

@@ -3,24 +3,27 @@
 Dask is imported where it is used, because hicorex works without it.
 """
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse, vstack
 
+from hicorex.engine.pieces import Pieces
 from hicorex.exceptions import HicorexError, quietly
+from hicorex.input.sources.bundles import Group, bundled, even_groups
 from hicorex.input.sources.declared import check_chunk, check_partition
 from hicorex.support.compatibility import dask_example, dask_meta
 
 if TYPE_CHECKING:
     from hicorex.engine.cluster import ClusterEngine
 
-# Edges of chunks are moved in one step, however many pieces that makes.
-ONE_STEP = 10**12
+# Tasks by which a table is read at the most, unless it has more parts.
+MOST_TASKS = 256
 
 
 def is_collection(X: Any) -> bool:
@@ -58,58 +61,93 @@ def row_count(X: Any, engine: "ClusterEngine | None" = None) -> int:
 
 def row_lengths(X: Any, engine: "ClusterEngine | None" = None) -> list[int]:
     """The rows of each chunk of a Dask array or partition of a Dask DataFrame, in one round where they are unknown."""
-    from dask import compute, delayed
-
     if _is_array(X) and not np.isnan(X.chunks[0]).any():
         return list(X.chunks[0])
-    # One column tells the length, and is all that many formats then read.
-    blocks = X.to_delayed()[:, 0] if _is_array(X) else X.iloc[:, :1].to_delayed()
-    lengths = [delayed(_n_rows, pure=False)(block) for block in blocks]
-    bring = compute if engine is None else (lambda *tasks: engine.fetch(tasks))
+    blocks = X.to_delayed()[:, 0] if _is_array(X) else _narrow(X).to_delayed()
+    some = even_groups([1] * len(blocks), MOST_TASKS)
     try:
-        return list(bring(*lengths))
+        counts = bundled([Group(blocks[group], [()] * len(blocks[group]), list) for group in some], _n_rows)
+        return list(chain.from_iterable(_bring(counts, engine)))
     except (KeyError, AttributeError, IndexError):  # of a partition without that column, if it is at fault
         if not _is_array(X):
-            bring(*(delayed(_n_rows, pure=False)(partition) for partition in _partitions(X, None)))
+            partitions = X.to_delayed()
+            groups = [Group([partition], [(at, None)], len) for at, partition in enumerate(partitions)]
+            _bring(bundled(groups, partial(check_partition, dask_meta(X))), engine)
         raise
 
 
-def stored_cells(X: Any, engine: "ClusterEngine") -> int:
+def stored_cells(X: Any, lengths: list[int], engine: "ClusterEngine") -> int:
     """The cells that the chunks of a Dask array of sparse ones store, in one round."""
-    from dask import delayed
+    groups, _ = _groups_of_chunks(X, lengths, MOST_TASKS)
+    check = partial(check_chunk, X.dtype, is_sparse(X))
+    return sum(_bring(bundled([group._replace(function=sum) for group in groups], partial(_n_stored, check)), engine))
 
-    blocks = _checked(X, row_lengths(X, engine)).to_delayed().ravel()
-    return sum(engine.fetch([delayed(_n_stored, pure=False)(block) for block in blocks]))
 
+class Chunks(NamedTuple):
+    """The rows of a Dask array or DataFrame, one after the other, each looked at before it is used.
 
-def row_parts(X: Any, boundaries: list[int], lengths: list[int] | None = None) -> list:
-    """Dask's Delayed of the rows from each of the boundaries to the next, all columns together.
-
-    Each gives an ndarray or a sparse table of a Dask array and a pandas DataFrame of a Dask DataFrame. ``lengths`` are
-    those of ``row_lengths``, which are computed if they are not given.
+    tasks : Dask's Delayed of ndarrays, sparse tables or pandas DataFrames; by row, those of all its columns
+    lengths : rows of each
     """
-    from dask import delayed
 
-    lengths = row_lengths(X) if lengths is None else lengths
-    if not 0 <= boundaries[0] <= boundaries[-1] <= sum(lengths):
-        raise HicorexError(f"Boundaries {boundaries[0]} to {boundaries[-1]} are not those of {sum(lengths)} rows.")
+    tasks: list[list]
+    lengths: list[int]
+
+
+def checked(X: Any, lengths: list[int], most: int | None = None) -> Chunks:
+    """The chunks of a Dask array, or the partitions of a Dask DataFrame, of these lengths.
+
+    Neighbours are put together, so that there are ``most`` at the most if that is given.
+    """
     if _is_array(X):
         _require_columns(X)
-        X = _checked(X, lengths)
-        chunks = (tuple(int(b - a) for a, b in pairwise(boundaries)), (X.shape[1],))
-        X = X[boundaries[0] : boundaries[-1]].rechunk(chunks, threshold=ONE_STEP, method="tasks")
-        return list(X.to_delayed()[:, 0])
-    partitions = _partitions(X, lengths)
-    edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int)
-    cut = delayed(_cut, pure=False)
+        groups, width = _groups_of_chunks(X, lengths, most)
+        tasks = bundled(groups, partial(check_chunk, X.dtype, is_sparse(X)))
+    else:
+        partitions, width = X.to_delayed(), 1
+        groups = [
+            Group(partitions[rows], list(enumerate(lengths[rows], rows.start)), partial(_join, 1))
+            for rows in even_groups(lengths, most)
+        ]
+        tasks = bundled(groups, partial(check_partition, dask_meta(X)))
+    by_row = [tasks[at : at + width] for at in range(0, len(tasks), width)]
+    return Chunks(by_row, [sum(lengths[rows]) for rows in even_groups(lengths, most)])
+
+
+def row_parts(chunks: Chunks, boundaries: list[int], size: int = 1) -> Sequence[Any]:
+    """Dask's Delayed of the rows from each of the boundaries to the next, all columns together.
+
+    If ``size`` is more than 1, these are pieces of tasks that read one part of this number after the other.
+    """
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
+
+    edges = [0, *accumulate(chunks.lengths)]
+    if not 0 <= boundaries[0] <= boundaries[-1] <= edges[-1]:
+        raise HicorexError(f"Boundaries {boundaries[0]} to {boundaries[-1]} are not those of {edges[-1]} rows.")
+    name = f"hicorex-part-{uuid4().hex}"
+    tasks = dict(chunks.tasks[0][0].dask)
     parts = []
-    for a, b in pairwise(boundaries):
-        # The first partition stands for rows that are none.
-        within = [p for p in range(len(lengths)) if edges[p] < b and edges[p + 1] > a] or [0]
-        slices = [(max(0, int(a - edges[p])), max(0, int(b - edges[p]))) for p in within]
-        name = f"hicorex-rows-{uuid4().hex}"
-        parts.append(cut([partitions[p] for p in within], slices, dask_key_name=name))
-    return parts
+    for part, (a, b) in enumerate(pairwise(boundaries)):
+        pieces: list = []
+        # The first rows stand for those that are none.
+        for at in range(bisect_right(edges, a) - 1, bisect_left(edges, b)) or [0]:
+            first, stop = max(0, a - edges[at]), max(0, min(b, edges[at + 1]) - edges[at])
+            whole = stop - first == chunks.lengths[at]
+            for task in chunks.tasks[at]:
+                # A cut is a task of its own, so that only the rows that are needed travel.
+                pieces.append(task.key if whole else f"{name}-{part}-{len(pieces)}")
+                if not whole:
+                    tasks[pieces[-1]] = (_cut, task.key, first, stop)
+        parts.append(f"{name}-{part}" if len(pieces) > 1 else pieces[0])
+        if len(pieces) > 1:
+            tasks[parts[-1]] = (_join, len(chunks.tasks[0]), pieces)
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=())
+    delayed = [Delayed(key, graph, layer=name) for key in parts]
+    if size == 1:
+        return delayed
+    groups = [delayed[at : at + size] for at in range(0, len(delayed), size)]
+    return Pieces(bundled([Group(group, [()] * len(group), None) for group in groups], _itself), size, len(delayed))
 
 
 def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tuple:
@@ -120,8 +158,7 @@ def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tupl
         known = function(model, example(X))
     call = delayed(function, pure=False, nout=len(known))
     sent = delayed(model, pure=False, traverse=False)
-    edges = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
-    found = [call(sent, rows) for rows in row_parts(X, edges, lengths)]
+    found = [call(sent, rows) for rows in row_parts(checked(X, lengths), [0, *accumulate(lengths)])]
     return tuple(
         array.concatenate(
             [
@@ -135,42 +172,67 @@ def map_rows(X: Any, lengths: list[int], function: Callable, model: Any) -> tupl
 
 def computed(X: Any) -> Any:
     """All of a Dask array, brought here."""
-    return _checked(X, row_lengths(X)).compute()
+    lengths = row_lengths(X)
+    return row_parts(checked(X, lengths), [0, sum(lengths)])[0].compute()
 
 
-def _checked(X: Any, lengths: list[int]) -> Any:
-    """A Dask array of chunks of these numbers of rows, each of which is looked at before it is used."""
-    from dask.array import Array
-    from dask.base import tokenize
-    from dask.highlevelgraph import HighLevelGraph
-
-    check = partial(check_chunk, X.dtype, is_sparse(X))
-    name = f"hicorex-checked-{tokenize(X.name, lengths)}"
-    tasks: dict = {
-        (name, i, j): (check, (X.name, i, j), i, j, int(n_rows), int(n_columns))
-        for i, n_rows in enumerate(lengths)
-        for j, n_columns in enumerate(X.chunks[1])
-    }
-    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[X])
-    return Array(graph, name, (tuple(lengths), X.chunks[1]), meta=X)
-
-
-def _partitions(X: Any, lengths: list[int] | None) -> list:
-    """Dask's Delayed of the partitions of a Dask DataFrame, each of which is looked at before it is used."""
-    from dask import delayed
-
-    check = delayed(partial(check_partition, dask_meta(X)), pure=False)
-    return [
-        check(partition, at, None if lengths is None else lengths[at]) for at, partition in enumerate(X.to_delayed())
-    ]
+def _groups_of_chunks(X: Any, lengths: list[int], most: int | None) -> tuple[list[Group], int]:
+    """Neighbouring chunks of a Dask array, row by row, and how many groups are beside each other."""
+    blocks, widths = X.to_delayed(), list(X.chunks[1])
+    all_rows = even_groups(lengths, most)
+    all_columns = even_groups(widths, most and max(1, most // len(all_rows)))
+    groups = []
+    for rows in all_rows:
+        for columns in all_columns:
+            places = [
+                (i, j, int(lengths[i]), int(widths[j]))
+                for i in range(rows.start, rows.stop)
+                for j in range(columns.start, columns.stop)
+            ]
+            join = partial(_join, columns.stop - columns.start)
+            groups.append(Group([blocks[i, j] for i, j, _, _ in places], places, join))
+    return groups, len(all_columns)
 
 
-def _cut(partitions: list, slices: list[tuple[int, int]]) -> Any:
-    """The rows of some partitions, one after the other."""
-    from dask.dataframe.dispatch import concat
+def _narrow(X: Any) -> Any:
+    """One column of a Dask DataFrame, which tells the lengths of partitions and is all that many formats then read.
 
-    pieces = [partition.iloc[a:b] for partition, (a, b) in zip(partitions, slices, strict=True)]
-    return pieces[0] if len(pieces) == 1 else concat(pieces)
+    Dask may read several files of a narrow table as one partition. Then all columns are read.
+    """
+    column = X.iloc[:, :1]
+    return column if column.optimize().npartitions == X.optimize().npartitions else X
+
+
+def _bring(tasks: list, engine: "ClusterEngine | None") -> Sequence[Any]:
+    """The results of some of Dask's Delayed, computed by the workers or here."""
+    from dask import compute
+
+    return compute(*tasks) if engine is None else engine.fetch(tasks)
+
+
+def _cut(rows: Any, first: int, stop: int) -> Any:
+    if hasattr(rows, "iloc"):
+        return rows.iloc[first:stop]
+    return (rows.tocsr() if issparse(rows) else rows)[first:stop]
+
+
+def _join(width: int, pieces: list) -> Any:
+    """Pieces of a table, row by row of ``width`` pieces each, put together."""
+    rows = [_stack(pieces[at : at + width], 1) for at in range(0, len(pieces), width)]
+    return _stack(rows, 0)
+
+
+def _stack(pieces: list, axis: int) -> Any:
+    """Tables of one kind below or beside each other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if hasattr(pieces[0], "iloc"):
+        from dask.dataframe.dispatch import concat
+
+        return concat(pieces)
+    if any(map(issparse, pieces)):
+        return (hstack if axis else vstack)(pieces, format="csr")
+    return np.concatenate(pieces, axis)
 
 
 def _is_array(X: Any) -> bool:
@@ -182,11 +244,15 @@ def _require_columns(X: Any) -> None:
         raise HicorexError("The Dask array has columns of unknown number: call its compute_chunk_sizes() before.")
 
 
+def _itself(rows: Any) -> Any:
+    return rows
+
+
 def _n_rows(rows: Any) -> int:
     return rows.shape[0]
 
 
-def _n_stored(rows: Any) -> int:
-    rows = rows.tocsr(copy=True)
+def _n_stored(check: Callable[..., Any], chunk: Any, *place: int) -> int:
+    rows = csr_array(check(chunk, *place), copy=True)
     rows.sum_duplicates()
     return int(rows.nnz)

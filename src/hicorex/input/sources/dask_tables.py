@@ -1,7 +1,7 @@
 """Arrays and data frames of Dask, computed here or held by the workers of a cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +9,13 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from hicorex.engine import ClusterEngine, Engine
+from hicorex.engine.pieces import piece_size
+from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import HicorexError
 from hicorex.input.readers import reader_of
 from hicorex.input.sources import collection
 from hicorex.input.sources.base import Found, OfRows, Rows, Source
-from hicorex.layer.data import Part
+from hicorex.layer.data import TILE_CELLS, Part
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -34,11 +36,15 @@ class DaskSource(Source):
     def read(self, first: int, stop: int) -> Rows:
         """Rows ``first`` to ``stop - 1``, computed."""
         self._check_range(first, stop)
-        return collection.row_parts(self._X, [first, stop], self._lengths)[0].compute()
+        return collection.row_parts(self._chunks, [first, stop])[0].compute()
 
     def n_bytes(self) -> int:
         """About the size of the whole table in memory."""
         return 8 * self.shape[0] * self.shape[1]
+
+    @cached_property
+    def _chunks(self) -> collection.Chunks:
+        return collection.checked(self._X, self._lengths)
 
 
 class ClusterSource(DaskSource):
@@ -49,7 +55,7 @@ class ClusterSource(DaskSource):
         with ClusterEngine(client) as engine:
             super().__init__(X, collection.row_lengths(X, engine))
             self.sparse = collection.is_sparse(X)
-            stored = collection.stored_cells(X, engine) if self.sparse else self.shape[0] * self.shape[1]
+            stored = collection.stored_cells(X, self._lengths, engine) if self.sparse else self.shape[0] * self.shape[1]
         self._row_cells = max(1, stored // max(1, self.shape[0]))
 
     @property
@@ -95,9 +101,15 @@ class ClusterSource(DaskSource):
         total = cluster.sum_parts(itemgetter(1), encoded)
         return cluster.hold(partial(_finished, finish(total)), encoded), total
 
+    @cached_property
+    def _chunks(self) -> collection.Chunks:
+        """Few, since each is a task in every round that reads, and of no more cells than a part."""
+        n_parts = self.shape[0] * self.row_cells // (ARITY * TILE_CELLS)
+        return collection.checked(self._X, self._lengths, max(collection.MOST_TASKS, n_parts))
+
     def _there(self, function: OfRows[Any], sample_weight: np.ndarray | None, all_rows: list[slice]) -> tuple[Any, ...]:
         """What a worker calls for function(reader, sample_weight, rows), and with what for each range of rows."""
-        tables = collection.row_parts(self._X, [0, *(rows.stop for rows in all_rows)], self._lengths)
+        tables = collection.row_parts(self._chunks, [0, *(rows.stop for rows in all_rows)], piece_size(len(all_rows)))
         weights = [None if sample_weight is None else sample_weight[rows] for rows in all_rows]
         return partial(_of_worker, function, self.sparse), tables, weights, all_rows
 
