@@ -18,6 +18,7 @@ from hicorex.marginals.base import (
     all_states,
     linked_if_asked,
     most_likely,
+    without_tiny,
 )
 
 # Relative to the variance of the column: below it, float32 sums carry no information.
@@ -223,6 +224,7 @@ class Gaussian(Block):
         self, tile: Tile, labels: np.ndarray, sample_weight: np.ndarray, coefficients: PassCoefficients
     ) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
+        labels = without_tiny(labels)
         weighted = (labels[1:] * sample_weight).reshape(-1, sample_weight.size)
         shape = (labels.shape[0] - 1, labels.shape[1], -1)
         if len(weighted) <= FEW_ROWS:
