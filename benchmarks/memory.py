@@ -1,9 +1,9 @@
 """Memory.
 
 Peak memory of a fit in a process of its own, beside twice the table plus 300 MB. The first table is so small that its
-row shows what Python and its libraries take. scikit-learn imports pandas wherever that is installed, though a fit has no
-use for it: a second fit runs as if it were not. Ten starts side by side hold ten times the parameters: where memory is
-short and variables are very many, use a smaller `n_init`.
+row shows what Python and its libraries take. scikit-learn imports pandas wherever that is installed, though no fit has
+a use for it: a second fit runs as if it were not. Ten starts side by side hold ten times the parameters: where memory
+is short and variables are very many, use a smaller `n_init`.
 """
 
 import sys
