@@ -14,7 +14,7 @@ from hicorex import kernels
 from hicorex.kernels.compiled import add_log, exp, jit, log, log1p
 from hicorex.layer.labels import labels_of
 from hicorex.marginals import joint_marginals
-from hicorex.marginals.base import most_likely
+from hicorex.marginals.base import most_likely, without_tiny
 from hicorex.marginals.gaussian import Gaussian, Parameters, Tile
 from hicorex.marginals.joint import Joint, unbiased
 
@@ -96,6 +96,18 @@ def test_labels_that_tell_nothing_cost_nothing():
 def test_the_first_of_equal_states_is_the_most_likely():
     labels, _ = labels_of(np.zeros((3, 5), np.float32), np.full((2, 3), 0.5))
     assert not most_likely(labels).any()
+
+
+def test_labels_to_sum_up_are_never_so_small_that_products_are_slow():
+    scores = np.array([[0, 60, 75, 1e6, -1e6]])
+    prior = np.full((2, 1), 0.5)
+    labels, _ = labels_of(scores.astype(np.float32), prior)
+    kept = without_tiny(labels)
+    assert (labels > 0).all()
+    assert_array_equal(kept, np.where(labels < 1e-30, 0, labels))
+    assert_array_equal(kept == 0, [[[False, False, True, True, False]], [[False, False, False, False, True]]])
+    double, _ = labels_of(scores, prior)
+    assert without_tiny(double) is double
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01])

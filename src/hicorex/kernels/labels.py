@@ -4,6 +4,9 @@ import numpy as np
 
 from hicorex.kernels.compiled import add_log, exp, inlined, jit, log, log1p
 
+# Smaller labels are lost in any sum, even in double precision.
+TINY = np.float32(2**-100)
+
 
 @jit
 def probabilities(scores, log_prior, labels, log_normaliser):
@@ -59,6 +62,13 @@ def _exponentiate(logit, log_normaliser, total):
 def _divide(values, total):
     for row in range(values.size):
         values[row] /= total[row]
+
+
+@jit
+def drop_tiny(labels, out):
+    """Labels (C,) with 0 for those below TINY, into out (C,)."""
+    for c in range(labels.size):
+        out[c] = labels[c] if labels[c] >= TINY else 0
 
 
 @jit

@@ -245,6 +245,18 @@ def most_likely(labels: np.ndarray, dtype: DTypeLike = np.intp) -> np.ndarray:
     return states
 
 
+def without_tiny(labels: np.ndarray) -> np.ndarray:
+    """Labels (k, J, T) to sum up, in single precision with 0 for the tiniest.
+
+    Products with those would be subnormal numbers, which are slow.
+    """
+    if labels.dtype != np.float32:
+        return labels
+    kept = np.empty_like(labels)
+    kernels.labels.drop_tiny(labels.reshape(-1), kept.reshape(-1))
+    return kept
+
+
 def take_factors(parameters: SomeParameters, factors: np.ndarray | slice) -> SomeParameters:
     """The parameters of some of the factors."""
     # Loops are compiled again for every order of an array in memory that they meet.

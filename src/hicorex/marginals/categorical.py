@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hicorex import kernels
-from hicorex.marginals.base import Answers, Block, Pairs, Questions, Sums, linked_if_asked, most_likely
+from hicorex.marginals.base import Answers, Block, Pairs, Questions, Sums, linked_if_asked, most_likely, without_tiny
 
 # Dependence between columns is measured on their most frequent categories; the rest count as one.
 MOST_FEATURES = 8
@@ -203,6 +203,7 @@ class Categorical(Block):
         self, tile: Tile, labels: np.ndarray, sample_weight: np.ndarray, coefficients: PassCoefficients
     ) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
+        labels = without_tiny(labels)
         weighted = (labels[1:] * sample_weight).reshape(-1, sample_weight.size)
         if tile.x is not None:
             sums = weighted @ tile.x.T

@@ -18,6 +18,7 @@ from hicorex.marginals.base import (
     all_states,
     linked_if_asked,
     most_likely,
+    without_tiny,
 )
 
 # Relative to the variance of the column: below it, float32 sums carry no information.
@@ -26,6 +27,8 @@ VARIANCE_FLOOR = 1e-4
 N_NODES = 9
 # Products with fewer rows than this are faster in one loop over x that squares it on the way.
 FEW_ROWS = 8
+# Columns that are taken to double precision at a time.
+FEW_COLUMNS = 256
 
 
 class Parameters(NamedTuple):
@@ -135,10 +138,16 @@ class Gaussian(Block):
 
     def sum_columns(self, tile: Tile, sample_weight: np.ndarray) -> Sums:
         """Sums of x and x^2 (n,) and the weight observed (n,)."""
-        x = tile.x.astype(float)
+        total, square = np.empty((2, self.n_columns))
+        firsts = range(0, max(self.n_columns // FEW_COLUMNS, 1) * FEW_COLUMNS, FEW_COLUMNS)
+        for first, stop in zip(firsts, [*firsts[1:], self.n_columns], strict=True):
+            x = tile.x[first:stop].astype(float)
+            np.matmul(x, sample_weight, out=total[first:stop])
+            x *= x
+            np.matmul(x, sample_weight, out=square[first:stop])
         count = np.full(self.n_columns, sample_weight.sum())
         count[self.gaps] = tile.present @ sample_weight
-        return x @ sample_weight, (x * x) @ sample_weight, count
+        return total, square, count
 
     def observed_weight(self) -> np.ndarray:
         """The weight of the samples in which each column is observed, (n,)."""
@@ -215,6 +224,7 @@ class Gaussian(Block):
         self, tile: Tile, labels: np.ndarray, sample_weight: np.ndarray, coefficients: PassCoefficients
     ) -> Answers:
         """The sums of one tile, under labels (k, J, T)."""
+        labels = without_tiny(labels)
         weighted = (labels[1:] * sample_weight).reshape(-1, sample_weight.size)
         shape = (labels.shape[0] - 1, labels.shape[1], -1)
         if len(weighted) <= FEW_ROWS:

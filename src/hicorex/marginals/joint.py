@@ -58,6 +58,12 @@ class JointMarginals(ABC):
         """log p(x_i | y_S) / p(x_i) of the columns of a joint; ``bias_correction`` as in ``unbiased``."""
 
 
+def shares_of(count: np.ndarray) -> np.ndarray:
+    """The share of each joint state in counts (states, Q); those of a column that no sample shows are equal."""
+    total = count.sum(axis=0)
+    return np.where(total > 0, count / np.where(total > 0, total, 1), 1 / len(count))
+
+
 def unbiased(log_ratio: np.ndarray, bias_correction: float) -> np.ndarray:
     """Log-ratios whose mean over N new samples is not low for p(y) being that of the same samples.
 

@@ -7,7 +7,7 @@ import numpy as np
 from hicorex import kernels
 from hicorex.marginals.base import PRIOR_SAMPLES
 from hicorex.marginals.categorical import Categorical, Parameters, Tile
-from hicorex.marginals.joint import Joint, JointMarginals, LogRatios, unbiased
+from hicorex.marginals.joint import Joint, JointMarginals, LogRatios, shares_of, unbiased
 
 
 class Ratios(NamedTuple):
@@ -52,10 +52,7 @@ class JointCategorical(JointMarginals):
         p = np.empty((len(count), 1, entries.size), block.dtype)
         marginal = block.marginal[entries]
         kernels.categorical.estimates(count[1:, None], count.sum(axis=0), marginal, offsets, prior_samples, p)
-        total = seen.sum(axis=0)
-        # A column that none of the samples shows tells nothing of its states.
-        probability = np.where(total > 0, seen / np.where(total > 0, total, 1), 1 / len(seen))
-        return probability, Parameters(p[:, 0], np.log(p[:, 0]))
+        return shares_of(seen), Parameters(p[:, 0], np.log(p[:, 0]))
 
     def conditional_information(self, joint: np.ndarray, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before), the last factor fastest (left of eq:alpha)."""

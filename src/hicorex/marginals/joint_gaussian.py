@@ -7,7 +7,7 @@ import numpy as np
 from hicorex import kernels
 from hicorex.marginals.base import PRIOR_SAMPLES
 from hicorex.marginals.gaussian import VARIANCE_FLOOR, Gaussian, Parameters, Tile, mixture_information
-from hicorex.marginals.joint import Joint, JointMarginals
+from hicorex.marginals.joint import Joint, JointMarginals, shares_of
 
 
 class Ratios(NamedTuple):
@@ -54,7 +54,7 @@ class JointGaussian(JointMarginals):
     def parameters(self, joint: np.ndarray, columns: np.ndarray, prior_samples: float) -> tuple[np.ndarray, Parameters]:
         """Probabilities (states, Q) and parameters (states, Q) of joint states."""
         count, x, square = (np.maximum(joint[..., 0], 0).T, joint[..., 1].T, joint[..., 2].T)
-        return count / count.sum(axis=0), smoothed(count, x, square, prior_samples)
+        return shares_of(count), smoothed(count, x, square, prior_samples)
 
     def conditional_information(self, joint: np.ndarray, n_states: int, columns: np.ndarray) -> np.ndarray:
         """I(Y_last : X | the factors before), the last factor fastest (left of eq:alpha)."""

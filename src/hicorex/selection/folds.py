@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, check_cv
 
 from hicorex.exceptions import HicorexError
 
@@ -16,6 +15,8 @@ def splits(cv: Any, n_samples: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     >>> [held_out.size for _, held_out in splits(3, 10)]
     [4, 3, 3]
     """
+    from sklearn.model_selection import KFold, check_cv  # which a fit does without, and 7 MB of memory
+
     if isinstance(cv, Integral) and not 2 <= int(cv) <= n_samples:
         raise HicorexError(f"cv is {cv}; give from 2 to {n_samples} folds, as many as there are samples at most.")
     splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import numpy as safetensors
 
 import hicorex
 from hicorex.exceptions import HicorexError, UnsoundError
@@ -226,6 +225,8 @@ class _Unpacker:
     """
 
     def __init__(self, raw: bytes, allowance: _Allowance):
+        from safetensors import numpy as safetensors  # which a fit does without
+
         self._tensors, self._allowance = safetensors.load(raw), allowance
 
     def unpack(self, packed: Any) -> Any:

@@ -9,12 +9,16 @@ from hicorex.exceptions import ColumnTypeError
 from hicorex.input.readers.base import Reader, kind_of
 from hicorex.input.readers.cells import as_double, numbers_or_text
 
+# Bytes of neighbouring columns of whole numbers that are copied at a time.
+WINDOW_BYTES = 2**21
+
 
 class ArrayReader(Reader):
     """Columns of an array of two dimensions, or of what becomes one."""
 
     def __init__(self, array: np.ndarray):
         self._array, self.shape = array, array.shape
+        self._window = (0, array[:, :0])
 
     @classmethod
     def of(cls, X: Any, least_samples: int) -> Self:
@@ -23,9 +27,7 @@ class ArrayReader(Reader):
 
     def cut(self, rows: slice) -> Self:
         """Some consecutive rows."""
-        part = self._array[rows]
-        # Whole numbers are looked at column by column.
-        return type(self)(np.asfortranarray(part) if part.dtype.kind in "iub" else part)
+        return type(self)(self._array[rows])
 
     def kinds(self) -> list[str]:
         """What "auto" makes of every column."""
@@ -43,7 +45,18 @@ class ArrayReader(Reader):
         return np.array(self._array[:, chosen], dtype=float, order="C")
 
     def _values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        return numbers_or_text(self._array[:, i], np.zeros(self.shape[0], bool), self.column_name(i))
+        return numbers_or_text(self._column(i), np.zeros(self.shape[0], bool), self.column_name(i))
+
+    def _column(self, i: int) -> np.ndarray:
+        """A column. Whole numbers are looked at column by column, so that they come with their neighbours."""
+        array = self._array
+        if array.dtype.kind not in "iub" or array.strides[0] == array.itemsize:
+            return array[:, i]
+        first, window = self._window
+        if not first <= i < first + window.shape[1]:
+            width = max(1, WINDOW_BYTES // (array.itemsize * max(array.shape[0], 1)))
+            self._window = first, window = i, np.asfortranarray(array[:, i : i + width])
+        return window[:, i - first]
 
 
 def _filled(X: np.ma.MaskedArray) -> np.ndarray:
