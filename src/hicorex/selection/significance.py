@@ -28,17 +28,22 @@ def link_probabilities(
     data: Data, rule: Rule, engine: Engine, n_factors: int, n_states: int, seed: np.random.SeedSequence
 ) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
-    one, other = _halves(data, engine, np.random.default_rng(seed.spawn(1)[0]))
+    data, one = _halves(data, engine, np.random.default_rng(seed.spawn(1)[0]))
     options = FitOptions(n_factors, n_states, n_starts=1, max_iter=HALF_FIT_ITERATIONS, tol=0.0)
-    by_half = []
-    for fitted, held_out in ((one, other), (other, one)):
-        state = fit_layer(fitted, rule, engine, options, seed).state
-        by_half.append(held_out_probabilities(state, held_out, engine))
+    by_half, states = [], []
+    # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
+    for rows in (one, ~one, one):
+        half = data.take(np.flatnonzero(rows), engine)
+        if states:
+            by_half.append(held_out_probabilities(states.pop(), half, engine))
+        if len(by_half) < 2:
+            states.append(fit_layer(half, rule, engine, options, seed).state)
+        del half
     return [np.minimum(1, 2 * np.minimum(*chances)) for chances in zip(*by_half, strict=True)]
 
 
-def _halves(data: Data, engine: Engine, rng: np.random.Generator) -> list[Data]:
-    """Two halves of the samples, or of some of them, in memory."""
+def _halves(data: Data, engine: Engine, rng: np.random.Generator) -> tuple[Data, np.ndarray]:
+    """The samples, or some of them, in memory, and which of them make one of two halves."""
     most = max(FEWEST_ROWS, MOST_CELLS // data.n_columns)
     if data.n_samples > most:
         data = data.take(np.sort(rng.choice(data.n_samples, most, replace=False)), engine)
@@ -48,7 +53,7 @@ def _halves(data: Data, engine: Engine, rng: np.random.Generator) -> list[Data]:
     n_samples = data.n_samples
     first = rng.random(n_samples - n_samples // 2) < 0.5
     one = np.repeat(first, 2)[:n_samples] ^ (np.arange(n_samples) % 2 == 1)
-    return [data.take(np.flatnonzero(half), engine) for half in (one, ~one)]
+    return data, one
 
 
 def held_out_probabilities(state: State, data: Data, engine: Engine) -> list[np.ndarray]:
