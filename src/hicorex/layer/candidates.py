@@ -20,7 +20,7 @@ from hicorex.marginals import Categorical
 from hicorex.marginals.base import FamilyBlock, FamilySamples
 
 # Samples, values of a column, and cells of samples and columns that a promise goes by.
-MOST_ROWS, N_VALUES, MOST_CELLS = 3000, 5, 2**21
+MOST_ROWS, N_VALUES, MOST_CELLS = 3000, 5, 2**20
 # Odds that a second factor without any information about a variable is credited with some.
 LEVEL = 0.01
 
@@ -45,12 +45,15 @@ class Screen:
         self._share = weight / weight.sum()
         # The number of samples that the weights are worth: information of so many is that much too large by chance.
         self._n_samples = float(weight.sum())
-        values = _values(self._sample, self._share)
-        self._scale = 1.0
-        most = max(1, MOST_CELLS // self._sample.n_samples)
-        if len(values) > most:
-            self._scale = len(values) / most
-            values = values[np.random.default_rng(0).permutation(len(values))[:most]]
+        columns = [np.flatnonzero(block.informative) for block in data.blocks]
+        n_columns, most = sum(of_block.size for of_block in columns), max(1, MOST_CELLS // self._sample.n_samples)
+        self._scale = max(1.0, n_columns / most)
+        if n_columns > most:
+            chosen = np.zeros(n_columns, bool)
+            chosen[np.random.default_rng(0).permutation(n_columns)[:most]] = True
+            ends = np.cumsum([of_block.size for of_block in columns])[:-1]
+            columns = [some[mask] for some, mask in zip(columns, np.split(chosen, ends), strict=True)]
+        values = _values(self._sample, columns, self._share)
         self._freedom = np.maximum(values.max(axis=1), 1)
         # One-hot, (v, n, R).
         self._cells = np.stack([values == v for v in range(values.max(initial=0) + 1)]).astype(np.float32)
@@ -137,15 +140,13 @@ class Screen:
         return squares / np.maximum(np.outer(*norms), 1e-12)
 
 
-def _values(sample: Data, share: np.ndarray) -> np.ndarray:
-    """The columns that vary, each cut into N_VALUES at most, (n, R), -1 where missing."""
+def _values(sample: Data, columns: list[np.ndarray], share: np.ndarray) -> np.ndarray:
+    """Some columns of each block, each cut into N_VALUES at most, (n, R), -1 where missing."""
     tables = []
-    for block, samples in zip(sample.blocks, sample.samples, strict=True):
-        columns = np.flatnonzero(block.informative)
-        if not columns.size:
-            continue
+    for block, samples, some in zip(sample.blocks, sample.samples, columns, strict=True):
         cut = _cut_categories if isinstance(block, Categorical) else _cut_numbers
-        tables.append(cut(block, samples, columns, share))
+        if some.size:
+            tables.append(cut(block, samples, some, share))
     return np.concatenate(tables)
 
 

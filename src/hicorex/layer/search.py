@@ -26,7 +26,7 @@ from hicorex.marginals.base import Questions
 # The number of the stage that passes over the whole table.
 ALL_SAMPLES = -1
 # Iterations after which the factors of all starts are the pool.
-POOL_AT = 10
+POOL_AT = 8
 # Directions of second numbers that are candidates: the first ones, by themselves and rotated together.
 SECOND_DIRECTIONS = (1, 3)
 # Directions of what the best start leaves unexplained that are candidates.

@@ -19,7 +19,7 @@ MOST_CANDIDATES, MOST_SWAPS = 650, 200
 def primed_starts(data: Data, n_factors: int, n_states: int, n_starts: int, engine: Engine) -> State:
     """Starts of factors that are primed by one variable each, the same ones whatever the seed."""
     state = State.neutral(data.blocks, n_factors, n_states, n_starts)
-    rngs = [np.random.default_rng([1, start]) for start in range(n_starts)]
+    rngs = [np.random.default_rng([5, start]) for start in range(n_starts)]
     for start, chosen in enumerate(choose_variables(data, n_factors, engine, rngs)):
         for j, variable in enumerate(chosen):
             prime(state, data.blocks, start * n_factors + j, variable, rngs[start])

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 # Directions found beyond those asked for, and passes over the table, where they are found by iteration.
-OVERSAMPLING, N_PASSES = 10, 6
+OVERSAMPLING, N_PASSES = 10, 4
 # Tables of which the cross products take more operations than this do without exact directions.
-MOST_OPERATIONS = 1e9
+MOST_OPERATIONS = 2e9
 # Columns that a rotation goes by, and the most steps to it.
 ROTATION_COLUMNS, ROTATION_STEPS, ROTATION_TOL = 2000, 40, 1e-5
 
