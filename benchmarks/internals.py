@@ -10,16 +10,44 @@ from hicorex.input.encoder import Encoder
 from hicorex.input.files import read_table
 from hicorex.input.sources import source_of
 from hicorex.layer.one_pass import run_pass
+from hicorex.layer.race import PACE
 from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 
-__all__ = ["RULES", "LocalEngine", "encode", "iterate", "pass_over", "read_table", "smoothed", "source_of", "traffic"]
+__all__ = [
+    "RULES",
+    "LocalEngine",
+    "encode",
+    "iterate",
+    "pass_over",
+    "race_to_the_end",
+    "read_table",
+    "smoothed",
+    "source_of",
+    "traffic",
+]
 
 
-def encode(table: Any, engine: Any) -> Any:
+def encode(table: Any, engine: Any, marginals: str = "auto") -> Any:
     """The samples of a table as a fit sees them."""
-    return Encoder.learn(table, "auto", None, engine).encode(table, None, engine)[0]
+    encoder = Encoder.learn(table, marginals, None, engine)
+    return encoder.encode(table, None, engine, gaps=encoder.gaps)[0]
+
+
+def race_to_the_end(data: Any, n_factors: int, n_states: int, first: int, n_starts: int, engine: Any) -> float:
+    """The best objective of starts that are primed by variables, all run until they grow no more."""
+    state, rule = primed_starts(data, n_factors, n_states, n_starts, engine, first), RULES["unique"]
+    histories: list[list[float]] = [[] for _ in range(n_starts)]
+    for _ in range(400):
+        sums = run_pass(state, data, engine)
+        state, excess = update(state, sums, data.blocks, rule, engine)
+        objective = (sums.log_z - excess).reshape(n_starts, -1).sum(axis=1)
+        for history, value in zip(histories, objective.tolist(), strict=True):
+            history.append(value)
+        if all(PACE.finished(history, 1e-5) for history in histories):
+            break
+    return max(max(history[2:]) for history in histories)
 
 
 def iterate(state: Any, data: Any, structure: str, engine: Any) -> Any:

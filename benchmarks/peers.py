@@ -1,7 +1,7 @@
 """Beside the peers.
 
 Seconds, the shortest of three, and the adjusted Rand index of the variables' clusters with the truth for three seeds;
-in example 2 of the groups that do not overlap. hicorex runs ten starts and tests every link, on the data as they are;
+in example 2 of the groups that do not overlap. hicorex searches and tests every link, on the data as they are;
 corextopic and the restricted Boltzmann machine see them cut at the mean. The methods take turns, seed by seed.
 """
 

@@ -32,6 +32,7 @@ BENCHMARKS = (
     "limit",
     "scaling",
     "peers",
+    "search",
     "topics",
     "memory",
     "out_of_core",

@@ -16,7 +16,7 @@ from hicorex.datasets import make_latent_tree
 def test_convergence_shows_every_start(tree_fit, layer):
     model, _ = tree_fit
     own = model.layers_[layer - 1]
-    assert len(own.histories_) == 3
+    assert len(own.histories_) >= 3  # three starts, and those of rounds
     assert sum(np.array_equal(own.history_, history) for history in own.histories_) == 1
     ax = plot.convergence(model, layer=layer)
     *others, kept = ax.lines

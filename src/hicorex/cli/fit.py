@@ -190,7 +190,7 @@ def _estimator(options: FitOptions) -> "HierarchicalCorex":
         sizes,
         n_states=numbers[0] if len(numbers) == 1 else numbers,
         structure=options.structure.value,
-        n_init=options.starts,
+        n_init=options.starts or "auto",
         max_iter=options.max_iter,
         batch_size=options.batch_size,
         random_state=options.seed,

@@ -140,7 +140,7 @@ class FitOptions:
     groups: Groups = None
     text: TextOptions = TextOptions()
     structure: Annotated[Structure, typer.Option(help="How variables belong to factors.")] = Structure.unique
-    starts: Annotated[int, typer.Option(min=1, help="Number of starts, of which the best is kept.")] = 10
+    starts: Annotated[int | None, typer.Option(min=1, help="Number of starts; chosen by itself if not given.")] = None
     max_iter: Annotated[int, typer.Option(min=1, help="Most iterations of a layer.")] = 200
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.")] = 0
     batch_size: Annotated[int | None, typer.Option(min=2, help="Rows that an iteration looks at; all by default.")] = (

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
-from hicorex.layer.subspace import iterated
+from hicorex.layer.subspace import is_small, iterated, leading_directions
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import Block, FamilySamples
 
@@ -140,12 +140,17 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
     column = cells.T[present.T]
     table = csr_array((unit.ravel()[column], column, indptr), (codes.shape[1], p.size))
     centre, root = table.T @ share, np.sqrt(share)[:, None]
-    directions = iterated(
-        lambda v: root * (table @ v - centre @ v),
-        lambda u: table.T @ (root * u) - np.outer(centre, (root * u).sum(axis=0)),
-        table.shape,
-        min(n_factors + FURTHER_DIRECTIONS, codes.shape[1], n_columns),
-    )
+    n_directions = min(n_factors + FURTHER_DIRECTIONS, codes.shape[1], n_columns)
+    if is_small(table.shape):
+        loadings, _ = leading_directions(table.toarray() - centre, share, n_directions)
+        directions = loadings / np.linalg.norm(loadings, axis=0)
+    else:
+        directions = iterated(
+            lambda v: root * (table @ v - centre @ v),
+            lambda u: table.T @ (root * u) - np.outer(centre, (root * u).sum(axis=0)),
+            table.shape,
+            n_directions,
+        )
     # What the other columns' share of the scores tells of each category.
     scores = table @ directions - centre @ directions
     spread = np.sqrt(np.maximum(share @ scores**2, 1e-30))

@@ -16,10 +16,10 @@ from hicorex.marginals.base import take_factors
 MOST_CANDIDATES, MOST_SWAPS = 650, 200
 
 
-def primed_starts(data: Data, n_factors: int, n_states: int, n_starts: int, engine: Engine) -> State:
-    """Starts of factors that are primed by one variable each, the same ones whatever the seed."""
+def primed_starts(data: Data, n_factors: int, n_states: int, n_starts: int, engine: Engine, first: int = 0) -> State:
+    """Starts of factors that are primed by one variable each, those from number ``first`` on, whatever the seed."""
     state = State.neutral(data.blocks, n_factors, n_states, n_starts)
-    rngs = [np.random.default_rng([5, start]) for start in range(n_starts)]
+    rngs = [np.random.default_rng([5, first + start]) for start in range(n_starts)]
     for start, chosen in enumerate(choose_variables(data, n_factors, engine, rngs)):
         for j, variable in enumerate(chosen):
             prime(state, data.blocks, start * n_factors + j, variable, rngs[start])

@@ -21,7 +21,7 @@ def leading_directions(table: np.ndarray, share: np.ndarray, n_directions: int) 
     """
     root = np.sqrt(share).astype(table.dtype)[:, None]
     q = min(n_directions, *table.shape)
-    if min(table.shape) * table.size <= MOST_OPERATIONS:
+    if is_small(table.shape):
         by_columns = table.shape[1] <= table.shape[0]
         weighted = (root * table).astype(float)
         _, vectors = np.linalg.eigh(weighted.T @ weighted if by_columns else weighted @ weighted.T)
@@ -40,6 +40,11 @@ def leading_directions(table: np.ndarray, share: np.ndarray, n_directions: int) 
 def upright(loadings: np.ndarray) -> np.ndarray:
     """The sign (q,) of each direction of loadings (n, q) that does not depend on how it was found."""
     return np.where((loadings**3).sum(axis=0) < 0, -1.0, 1.0)
+
+
+def is_small(shape: tuple[int, ...]) -> bool:
+    """Whether the directions of a table of this shape are worth exact ones."""
+    return shape[0] * shape[1] * min(shape) <= MOST_OPERATIONS
 
 
 def iterated(times: Product, transposed_times: Product, shape: tuple[int, ...], n_directions: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from hicorex.layer.loop import fit_layer
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.options import FitOptions
 from hicorex.layer.state import used_only
-from hicorex.layer.structure import Rule
+from hicorex.layer.structure import Rule, beyond_chance
 from hicorex.support.compatibility import check_pandas_support
 from hicorex.support.names import layer_factor_names, layer_name
 
@@ -69,7 +69,9 @@ def compare_with_chance(
     for of_permutation in seed.spawn(n_permutations):
         shuffled = data.shuffled(np.random.default_rng(of_permutation))
         state = fit_layer(shuffled, rule, engine, options, of_permutation).state
-        by_chance = used_only(run_pass(state, shuffled, engine).log_z)
+        log_z = run_pass(state, shuffled, engine).log_z
+        # As in a fit, what is no more than chance is nothing.
+        by_chance = np.where(beyond_chance(log_z, state, shuffled), used_only(log_z), 0)
         open_yet = as_good < ENOUGH
         drawn += open_yet
         as_good += open_yet & (np.array([by_chance.sum(), *np.full(explains.size, by_chance.max())]) >= observed)
