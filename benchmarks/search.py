@@ -1,9 +1,9 @@
 """The search.
 
 The objective that the search ends with, the same for every seed, beside the best of two hundred starts primed by single
-variables, a hundred for the larger tables, each run to its end by the same rule. Seeds are three; the adjusted Rand index
-compares the strongest factors of the variables between them. The bound is five-fold, in nats with its standard error.
-The picture shows the best objective so far by the time since the begin, for the answers of the Big-5 survey.
+variables, a hundred for the larger tables, each run to its end by the same rule. There are three seeds; the adjusted
+Rand index compares the strongest factors of the variables between them. The bound is five-fold, in nats with its
+standard error. The picture shows the best objective so far by the time since the begin, for the Big-5 survey.
 """
 
 from collections.abc import Iterator
