@@ -128,6 +128,9 @@ def used(raw, X, folder, report=True):
         model = from_bytes(raw, "model", "file", model_of)
     except HicorexError:
         return False
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and list(names) != list(X.columns):  # the change was to a name, which is as good as another
+        X = X.set_axis(list(names), axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model.transform(X)
