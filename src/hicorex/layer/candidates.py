@@ -14,7 +14,7 @@ from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
 from hicorex.layer.labels import labels_of_samples
-from hicorex.layer.numbers import few_codes, some_rows, weighted_quantiles
+from hicorex.layer.numbers import few_codes, some_of, some_rows, weighted_quantiles
 from hicorex.layer.state import State
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import FamilyBlock, FamilySamples
@@ -49,10 +49,7 @@ class Screen:
         n_columns, most = sum(of_block.size for of_block in columns), max(1, MOST_CELLS // self._sample.n_samples)
         self._scale = max(1.0, n_columns / most)
         if n_columns > most:
-            chosen = np.zeros(n_columns, bool)
-            chosen[np.random.default_rng(0).permutation(n_columns)[:most]] = True
-            ends = np.cumsum([of_block.size for of_block in columns])[:-1]
-            columns = [some[mask] for some, mask in zip(columns, np.split(chosen, ends), strict=True)]
+            columns = some_of(columns, np.random.default_rng(0).permutation(n_columns)[:most])
         values = _values(self._sample, columns, self._share)
         self._freedom = np.maximum(values.max(axis=1), 1)
         # One-hot, (v, n, R).

@@ -90,10 +90,15 @@ def _most_varied(blocks: list[Block], most: int) -> list[np.ndarray]:
     columns = [np.flatnonzero(block.informative) for block in blocks]
     variety = np.concatenate([_variety(block)[some] for block, some in zip(blocks, columns, strict=True)])
     order = np.random.default_rng(0).permutation(variety.size) if variety.size > most else np.arange(variety.size)
-    kept = np.zeros(variety.size, bool)
-    kept[order[np.argsort(-variety[order], kind="stable")][:most]] = True
-    ends = np.cumsum([some.size for some in columns])[:-1]
-    return [some[mask] for some, mask in zip(columns, np.split(kept, ends), strict=True)]
+    return some_of(columns, order[np.argsort(-variety[order], kind="stable")][:most])
+
+
+def some_of(columns: list[np.ndarray], chosen: np.ndarray) -> list[np.ndarray]:
+    """By block, those of its columns that are chosen among the columns of all blocks, one after the other."""
+    kept = np.zeros(sum(of_block.size for of_block in columns), bool)
+    kept[chosen] = True
+    ends = np.cumsum([of_block.size for of_block in columns])[:-1]
+    return [of_block[mask] for of_block, mask in zip(columns, np.split(kept, ends), strict=True)]
 
 
 def _variety(block: Block) -> np.ndarray:
