@@ -4,8 +4,8 @@ import numpy as np
 
 from hicorex.kernels.compiled import add_log, exp, inlined, jit, log, log1p
 
-# Smaller labels are lost in any sum, even in double precision.
-TINY = np.float32(2**-100)
+# Smaller labels are lost in any sum in single precision; products of three that are not smaller are normal numbers.
+TINY = np.float32(2**-40)
 
 
 @jit

@@ -168,7 +168,11 @@ def joint_counts(codes, columns, offsets, sample_weight, labels, links, out):
         code, counts = codes[columns[q]], out[offsets[q] :]
         deep = links.shape[0] > 2 and links[-1, q] >= 0
         if n_states == 2:
-            _add_two_states(code, counts, sample_weight, labels, links[:, q], deep)
+            _add_labels_of_two(code, counts, sample_weight, labels, links[:, q], deep)
+        elif n_states == 3:
+            _add_labels_of_three(code, counts, sample_weight, labels, links[:, q], deep)
+        elif n_states == 4:
+            _add_labels_of_four(code, counts, sample_weight, labels, links[:, q], deep)
         else:
             for row in range(n_rows):
                 add_joint_label(counts[code[row]], sample_weight[row], labels, links[:, q], row, deep)
@@ -190,32 +194,29 @@ def add_joint_label(counts, sample_weight, labels, factors, row, deep):
                 counts[(s * n_states + t) * n_states + u] += both * labels[u, factors[2], row]
 
 
-@inlined
-def _add_two_states(codes, counts, sample_weight, labels, factors, deep):
-    """As add_joint_label for each sample, where factors have two states, the commonest case."""
-    a0, a1 = labels[0, factors[0]], labels[1, factors[0]]
-    b0, b1 = labels[0, factors[1]], labels[1, factors[1]]
-    c0, c1 = labels[0, factors[-1]], labels[1, factors[-1]]
-    last = counts.shape[1] // 4
-    for row in range(codes.size):
-        cell = counts[codes[row]]
-        first0, first1 = sample_weight[row] * a0[row], sample_weight[row] * a1[row]
-        both00, both01 = first0 * b0[row], first0 * b1[row]
-        both10, both11 = first1 * b0[row], first1 * b1[row]
-        if deep:
-            cell[0] += both00 * c0[row]
-            cell[1] += both00 * c1[row]
-            cell[2] += both01 * c0[row]
-            cell[3] += both01 * c1[row]
-            cell[4] += both10 * c0[row]
-            cell[5] += both10 * c1[row]
-            cell[6] += both11 * c0[row]
-            cell[7] += both11 * c1[row]
-        else:
-            cell[0] += both00
-            cell[last] += both01
-            cell[2 * last] += both10
-            cell[3 * last] += both11
+def _adder_of(n_states):
+    """As add_joint_label for each sample, for a number of states that the compiler knows: several times as fast."""
+
+    @inlined
+    def add(codes, counts, sample_weight, labels, factors, deep):
+        last = counts.shape[1] // n_states**2
+        a, b, c = factors[0], factors[1], factors[-1]
+        for row in range(codes.size):
+            cell = counts[codes[row]]
+            for s in range(n_states):
+                first = sample_weight[row] * labels[s, a, row]
+                for t in range(n_states):
+                    both = first * labels[t, b, row]
+                    if deep:
+                        for u in range(n_states):
+                            cell[(s * n_states + t) * n_states + u] += both * labels[u, c, row]
+                    else:
+                        cell[(s * n_states + t) * last] += both
+
+    return add
+
+
+_add_labels_of_two, _add_labels_of_three, _add_labels_of_four = _adder_of(2), _adder_of(3), _adder_of(4)
 
 
 @jit

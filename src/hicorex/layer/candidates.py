@@ -52,67 +52,63 @@ class Screen:
             columns = some_of(columns, np.random.default_rng(0).permutation(n_columns)[:most])
         values = _values(self._sample, columns, self._share)
         self._freedom = np.maximum(values.max(axis=1), 1)
-        # One-hot, (v, n, R).
-        self._cells = np.stack([values == v for v in range(values.max(initial=0) + 1)]).astype(np.float32)
+        # All values but one, one-hot, (v - 1, n, R); of columns with missing values also whether there is one.
+        self._cells = np.stack([values == v for v in range(1, max(2, values.max(initial=0) + 1))]).astype(np.float32)
+        self._with_gaps = np.flatnonzero((values < 0).any(axis=1))
+        self._observed = (values[self._with_gaps] >= 0).astype(np.float32)
 
     def promises(self, state: State, candidates: State) -> Promises:
         """What each candidate promises in the place of each factor of the state."""
         present, new = (labels_of_samples(of, self._sample, self._engine) for of in (state, candidates))
-        known, alone = self._information(present), self._information(new)
-        n_factors = len(known)
-        order = np.argsort(-known, axis=0, kind="stable")
-        best, next_best = order[0], order[min(1, n_factors - 1)]
-        columns = np.arange(known.shape[1])
         both = np.concatenate([present, new], axis=1)
-        beside_best, beside_next = (self._beyond(owner, present, both) for owner in (best, next_best))
-        for beside, owner in ((beside_best, best), (beside_next, next_best)):
-            beside[owner, columns] = 0
-        now = known[best, columns] + beside_best[:n_factors].max(axis=0)
+        features, n_factors = _features(both), present.shape[1]
+        whole = self._products(np.arange(self._cells.shape[1]), self._share, features)
+        information = self._information(whole, both)
+        known, alone = information[:n_factors], information[n_factors:]
+        owners = np.argsort(-known, axis=0, kind="stable")[: min(2, n_factors)]
+        beside = [self._beyond(owner, present, features, whole, len(information)) for owner in owners]
         cost = self._cost(both)
-        gain = np.empty((new.shape[1], n_factors))
-        for j in range(n_factors):
-            leaves = best == j
-            first = np.where(leaves, known[next_best, columns] if n_factors > 1 else 0, known[best, columns])
-            second = np.where(leaves, beside_next, beside_best)
-            second[j] = 0
-            with_new = first + np.maximum(second[:n_factors].max(axis=0), second[n_factors:])
-            explained = np.maximum(with_new, alone) if n_factors > 1 else alone
-            gain[:, j] = self._scale * (explained - now).sum(axis=1) - cost[n_factors:] + cost[j]
+        gain = self._scale * _replaced(known, alone, owners, beside) - cost[n_factors:, None] + cost[:n_factors]
         return Promises(gain, self._likeness(new, both))
 
-    def _information(self, labels: np.ndarray) -> np.ndarray:
+    def _information(self, whole: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """I(Y_j:X_i) (J, n), less its bias."""
-        whole = np.ones((1, 1, labels.shape[2]), np.float32)
-        everyone = np.zeros(self._cells.shape[1], int)
-        return np.maximum(self._counted(everyone, whole, labels) - self._bias(len(labels) - 1), 0)
+        n_states, n_labels, _ = labels.shape
+        information = np.empty((n_labels, len(whole)))
+        kernels.candidates.conditional_information(
+            np.empty((0, *whole.shape), np.float32), whole, n_states, information
+        )
+        return np.maximum(information - self._bias(n_states - 1), 0)
 
-    def _beyond(self, owner: np.ndarray, present: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """I(Y_j:X_i | Y_owner(i)) (J, n), less its bias, 0 where chance may have it."""
-        n_contrasts = len(labels) * (len(labels) - 1)
-        information = self._counted(owner, present, labels)
-        critical = chdtri(n_contrasts * self._freedom, LEVEL) / (2 * self._n_samples)
-        return np.where(information > critical, information - self._bias(n_contrasts), 0)
-
-    def _counted(self, owner: np.ndarray, given: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """The information (J, n) of labels (k, J, R) about each column beyond its owner among the given (k', m, R)."""
-        n_states, n_labels, n_rows = labels.shape
-        n_values = len(self._cells)
-        right = np.ascontiguousarray(labels.reshape(-1, n_rows).T)
+    def _beyond(
+        self, owner: np.ndarray, present: np.ndarray, features: np.ndarray, whole: np.ndarray, n_labels: int
+    ) -> np.ndarray:
+        """I(Y_j:X_i | Y_owner(i)) (J, n) of labels with these features, less its bias, 0 where chance may have it."""
+        n_states = len(present)
         information = np.zeros((n_labels, owner.size))
 
         def of_owner(j: int) -> None:
             mine = np.flatnonzero(owner == j)
-            cells = self._cells[:, mine]
-            counts = np.empty((len(given), mine.size, n_values, n_states, n_labels), np.float32)
-            for a, label in enumerate(given[:, j] * self._share):
-                product = (cells * label).reshape(-1, n_rows) @ right
-                counts[a] = product.reshape(n_values, mine.size, n_states, n_labels).transpose(1, 0, 2, 3)
+            given = np.stack([self._products(mine, label * self._share, features) for label in present[1:, j]])
             out = np.empty((n_labels, mine.size))
-            kernels.candidates.conditional_information(counts, out)
+            kernels.candidates.conditional_information(given, whole[mine], n_states, out)
             information[:, mine] = out
 
         list(self._engine.map(of_owner, np.unique(owner).tolist()))
-        return information
+        n_contrasts = n_states * (n_states - 1)
+        critical = chdtri(n_contrasts * self._freedom, LEVEL) / (2 * self._n_samples)
+        return np.where(information > critical, information - self._bias(n_contrasts), 0)
+
+    def _products(self, columns: np.ndarray, weight: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """The sums of features (R, w) over samples with any value of some columns, then with each, (n, v, w)."""
+        products = np.empty((columns.size, 1 + len(self._cells), features.shape[1]), np.float32)
+        products[:, 0] = weight @ features
+        gaps = np.flatnonzero(np.isin(columns, self._with_gaps))
+        observed = self._observed[np.searchsorted(self._with_gaps, columns[gaps])]
+        products[gaps, 0] = (observed * weight) @ features
+        for v, cells in enumerate(self._cells):
+            products[:, 1 + v] = (cells[columns] * weight) @ features
+        return products
 
     def _bias(self, n_contrasts: int) -> np.ndarray:
         """How much information is too large by chance, (n,)."""
@@ -135,6 +131,44 @@ class Screen:
         squares = sum((a @ b.T) ** 2 for a in one for b in other)
         norms = [np.sqrt(sum((a * b).sum(axis=1) ** 2 for a in of for b in of)) for of in (one, other)]
         return squares / np.maximum(np.outer(*norms), 1e-12)
+
+
+def _replaced(known: np.ndarray, alone: np.ndarray, owners: np.ndarray, beside: list[np.ndarray]) -> np.ndarray:
+    """How much more two factors of each column know with a candidate in the place of a factor, over columns, (F, m).
+
+    known (m, n), alone (F, n) what factors and candidates know of columns by themselves
+    owners (2, n) the factors that know most of each column
+    beside (m + F, n) for each of them, what others know beyond it
+    """
+    n_factors, n_columns = known.shape
+    if n_factors == 1:
+        return (alone - known).sum(axis=1)[:, None]
+    columns = np.arange(n_columns)
+    for owner, beyond in zip(owners, beside, strict=True):
+        beyond[owner, columns] = 0
+    most = known[owners[0], columns]
+    second = beside[0][:n_factors].argmax(axis=0)
+    added = beside[0][second, columns]
+    second[added == 0] = -1
+    now = most + added
+    explained = np.maximum(np.maximum(now, most + beside[0][n_factors:]), alone)
+    gain = np.empty((len(alone), n_factors))
+    gain[:] = (explained - now).sum(axis=1)[:, None]
+    for j in range(n_factors):
+        # Columns that lose their best factor, and those that lose the second one.
+        for lost, heir, beyond in ((owners[0], owners[-1], beside[-1]), (second, owners[0], beside[0])):
+            mine = np.flatnonzero(lost == j)
+            rest = beyond[:n_factors, mine]
+            rest[j] = 0
+            both = known[heir[mine], mine] + np.maximum(rest.max(axis=0), beyond[n_factors:, mine])
+            left = np.maximum(both, alone[:, mine])
+            gain[:, j] += (left - explained[:, mine]).sum(axis=1)
+    return gain
+
+
+def _features(labels: np.ndarray) -> np.ndarray:
+    """1, then the labels (k, J, R) of all states but the first, as columns (R, 1 + (k - 1) J)."""
+    return np.concatenate([np.ones((1, labels.shape[2]), labels.dtype), labels[1:].reshape(-1, labels.shape[2])]).T
 
 
 def _values(sample: Data, columns: list[np.ndarray], share: np.ndarray) -> np.ndarray:

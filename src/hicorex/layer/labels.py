@@ -11,7 +11,7 @@ from hicorex.engine import Engine
 from hicorex.engine.base import Mapper
 from hicorex.layer.data import Data, Part
 from hicorex.layer.state import State
-from hicorex.marginals.base import Block, Coefficients, Tile, most_likely
+from hicorex.marginals.base import Block, Coefficients, Tile, most_likely, without_tiny
 
 # Puts other labels in the place of those (k, J, T) of the samples from the given one on.
 Relabel = Callable[[np.ndarray, int], np.ndarray]
@@ -65,10 +65,11 @@ def harden(labels: np.ndarray, first: int) -> np.ndarray:
 
 
 def labels_of_samples(state: State, sample: Data, engine: Engine) -> np.ndarray:
-    """The labels (k, J, N) of samples in memory."""
+    """The labels (k, J, N) of samples in memory, for products in single precision."""
     blocks, coefficients = sample.blocks, block_coefficients(state, sample, engine)
 
     def of_tile(part: Part, rows: slice) -> np.ndarray:
-        return label_tile(state, blocks, coefficients, part.tile(blocks, rows))[0].astype(np.float32)
+        labels, _ = label_tile(state, blocks, coefficients, part.tile(blocks, rows))
+        return without_tiny(labels.astype(np.float32))
 
     return np.concatenate(list(engine.tiles(of_tile, sample.parts)), axis=2)
