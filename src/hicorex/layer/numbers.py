@@ -131,7 +131,9 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
     They are the two combinations of a column's categories that the leading directions of all categories follow most.
     """
     n_columns = len(codes)
-    p = np.stack([(codes == v) @ share for v in range(MOST_CATEGORIES)], axis=1)
+    p = np.zeros((n_columns, MOST_CATEGORIES))
+    for v in range(codes.max(initial=0) + 1):
+        p[:, v] = (codes == v) @ share
     several = (p > 0).sum(axis=1) > 2
     unit = np.where(p > 0, 1 / np.sqrt(np.maximum(p, 1e-30)), 0)
     if not several.any():
@@ -175,17 +177,22 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
 
 def _on_scale(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The number (n, R) of each code on the scale of its column (n, categories); NaN where missing."""
-    numbers = np.take_along_axis(scale, np.maximum(codes, 0).astype(np.intp), axis=1)
-    numbers[codes < 0] = np.nan
+    with_missing = np.column_stack([scale, np.full(len(scale), np.nan)]).astype(np.float32)
+    numbers = np.empty(codes.shape, np.float32)
+    for out, of_column, code in zip(numbers, with_missing, codes, strict=True):
+        np.take(of_column, code, out=out, mode="wrap")  # -1 is the last
     return numbers
 
 
 def _standardised(numbers: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Numbers (n, R) as columns (R, n) of mean 0 and variance 1; 0 where missing."""
-    missing = np.isnan(numbers)
-    present = share / np.maximum(~missing @ share, 1e-30)[:, None] * ~missing if missing.any() else share[None]
-    numbers = np.where(missing, 0, numbers).astype(float if numbers.size <= CELLS_IN_DOUBLE else np.float32)
-    numbers -= (numbers * present).sum(axis=1, keepdims=True).astype(numbers.dtype)
+    numbers = numbers.astype(float if numbers.size <= CELLS_IN_DOUBLE else np.float32)
+    share, missing = share.astype(numbers.dtype), np.isnan(numbers)
+    gaps = missing.any()
     numbers[missing] = 0
-    spread = np.sqrt((numbers**2 * present).sum(axis=1, keepdims=True))
-    return np.ascontiguousarray((numbers / np.maximum(spread, 1e-6)).T)
+    observed = np.maximum(1 - missing @ share if gaps else np.ones(len(numbers), numbers.dtype), 1e-6)[:, None]
+    numbers -= (numbers @ share)[:, None] / observed
+    numbers[missing] = 0
+    spread = np.sqrt(np.einsum("nr,nr,r->n", numbers, numbers, share)[:, None] / observed)
+    numbers /= np.maximum(spread, numbers.dtype.type(1e-6))
+    return numbers.T

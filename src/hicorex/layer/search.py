@@ -179,14 +179,14 @@ class Search:
             ]
         )
         labels = labels_of_samples(state, sample, self._engine)
-        rest = numbers.first.copy()
+        rest = numbers.first.T.copy()
         for j in np.unique(owner):
             label, mine = labels[:, j], np.flatnonzero(owner == j)
             weighted = label * numbers.share.astype(np.float32)
-            mean = weighted @ rest[:, mine] / np.maximum(weighted.sum(axis=1, keepdims=True), 1e-9)
-            rest[:, mine] -= label.T @ mean
+            mean = rest[mine] @ weighted.T / np.maximum(weighted.sum(axis=1), 1e-9)
+            rest[mine] -= mean @ label
         n_directions = max(2, min(self._options.n_factors, RESIDUAL_DIRECTIONS))
-        return self._factors(rotated_scores(rest, numbers.share, n_directions), n_directions)
+        return self._factors(rotated_scores(rest.T, numbers.share, n_directions), n_directions)
 
     def _factors(self, scores: np.ndarray, n_factors: int) -> State:
         """Factors that are cut from scores (R, q); where these are fewer than ``n_factors``, the rest know nothing."""

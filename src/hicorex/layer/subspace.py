@@ -7,7 +7,7 @@ import numpy as np
 # Directions found beyond those asked for, and passes over the table, where they are found by iteration.
 OVERSAMPLING, N_PASSES = 10, 4
 # Tables of which the cross products take more operations than this do without exact directions.
-MOST_OPERATIONS = 2e9
+MOST_OPERATIONS = 5e8
 # Columns that a rotation goes by, and the most steps to it.
 ROTATION_COLUMNS, ROTATION_STEPS, ROTATION_TOL = 2000, 40, 1e-5
 
@@ -30,7 +30,10 @@ def leading_directions(table: np.ndarray, share: np.ndarray, n_directions: int) 
             vectors = weighted.T @ vectors
         directions = vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-30)
     else:
-        directions = iterated(lambda v: root * (table @ v), lambda u: table.T @ (root * u), table.shape, q)
+        exact = table.dtype.type
+        directions = iterated(
+            lambda v: root * (table @ v.astype(exact)), lambda u: table.T @ (root * u.astype(exact)), table.shape, q
+        )
     scores = (table @ directions.astype(table.dtype)).astype(float)
     scale = np.sqrt(share @ scores**2)
     real = scale > 1e-4 * scale.max(initial=1e-30)
