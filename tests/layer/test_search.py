@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from models import encoded
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import chdtri
 
 import real_data
 from hicorex import Corex
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
-from hicorex.layer.candidates import Screen
+from hicorex.layer.candidates import LEVEL, Screen, _features, _replaced
 from hicorex.layer.directions import rotated_scores, soft_states
-from hicorex.layer.labels import labels_of_samples
 from hicorex.layer.numbers import numbers_of, weighted_quantiles
 from hicorex.layer.starts import primed_starts
 from hicorex.layer.subspace import leading_directions, varimax
@@ -89,8 +89,9 @@ def test_a_factor_that_no_single_variable_shows_is_found():
         differs = np.zeros(5000)
         differs[rng.permutation(5000)[:2000]] = 0.05 * rng.choice([-1, 1], 2000)
         table = rng.binomial(2, frequency + differs * (group[:, None] - 0.5)).astype(np.int8)
-        labels = Corex(1, random_state=seed).fit(table).transform(table)
-        assert share_right(labels[:, 0], group) > 0.98
+        for n_factors in (1, 2):
+            labels = Corex(n_factors, random_state=seed).fit(table).transform(table)
+            assert share_right(labels[:, 0], group) > 0.98
 
 
 def test_noise_gets_no_cluster():
@@ -101,24 +102,60 @@ def test_noise_gets_no_cluster():
     assert np.mean(linked) <= 0.01
 
 
-def test_promises_go_by_the_joint_information_of_labels_and_values(engine):
-    """Against a plain count over the joint states of two hard factors and one column."""
-    data = encoded(make_latent_tree(300, 12, 3, random_state=0)[0])
-    state = primed_starts(data, 2, 2, 1, engine)
+def counted_information(column, other, given):
+    """I(other : column | given) of codes, by a plain count of the samples that have a value of the column."""
+    column, other, given = (codes[column >= 0] for codes in (column, other, given))
+    information = 0.0
+    for v, b, a in product(set(column), set(other), set(given)):
+        joint = np.mean((column == v) & (other == b) & (given == a))
+        if joint:
+            rest = np.mean((column == v) & (given == a)) * np.mean((other == b) & (given == a))
+            information += joint * np.log(joint * np.mean(given == a) / rest)
+    return information
+
+
+@pytest.mark.parametrize("with_gaps", [False, True])
+def test_promises_go_by_the_joint_information_of_labels_and_values(engine, with_gaps):
+    """Against plain counts over the joint states of two hard labels and one column."""
+    rng = np.random.default_rng(0)
+    table = make_latent_tree(300, 12, 3, random_state=0)[0] + 2 * rng.integers(2, size=(300, 12))
+    codes = np.where(rng.random(table.shape) < 0.1 * with_gaps, -1, table)
+    data = encoded(pd.DataFrame(codes).astype("Int64").mask(codes < 0))
     screen = Screen(data, engine)
-    hard = np.round(labels_of_samples(state, data, engine))
-    owner = np.zeros(12, int)
-    found = screen._counted(owner, hard, hard)
-    codes = data.samples[0].codes
-    for i, column in enumerate(codes):
-        given, other = hard[1, 0].astype(int), hard[1, 1].astype(int)
-        expected = 0.0
-        for a, b, v in product(range(2), repeat=3):
-            joint = np.mean((given == a) & (other == b) & (column == v))
-            if joint:
-                rest = np.mean((given == a) & (column == v)) * np.mean((given == a) & (other == b))
-                expected += joint * np.log(joint * np.mean(given == a) / rest)
-        assert_allclose(found[1, i], expected, atol=1e-5)
+    states = np.where(rng.random((4, 300)) < 0.5, table[:, [0, 1, 4, 7]].T % 3, rng.integers(3, size=(4, 300)))
+    hard = (states == np.arange(3)[:, None, None]).astype(np.float32)
+    features, owner = _features(hard), rng.integers(2, size=12)
+    whole = screen._products(np.arange(12), np.full(300, 1 / 300, np.float32), features)
+    alone, beyond = screen._information(whole, hard), screen._beyond(owner, hard[:, :2], features, whole, 4)
+    for i, j in product(range(12), range(4)):
+        bias = 3 / (2 * 300)  # of a contrast of two states
+        expected = counted_information(codes[:, i], states[j], np.zeros(300, int)) - 2 * bias
+        assert alone[j, i] == pytest.approx(max(expected, 0), abs=1e-4)
+        expected = counted_information(codes[:, i], states[j], states[owner[i]])
+        by_chance = expected < chdtri(6 * 3, LEVEL) / (2 * 300)
+        assert beyond[j, i] == pytest.approx(0 if by_chance else expected - 6 * bias, abs=1e-4)
+    assert 0 < np.mean(beyond > 0) < 1
+
+
+def test_what_a_replaced_factor_changes_is_that_of_each_column_anew():
+    """Against the same sum with every column looked at for every pair of candidate and factor."""
+    rng = np.random.default_rng(0)
+    m, n_candidates, n = 4, 5, 30
+    known, alone = rng.random((m, n)), rng.random((n_candidates, n))
+    owners = np.argsort(-known, axis=0)[:2]
+    beside = [np.where(rng.random((m + n_candidates, n)) < 0.5, 0, rng.random((m + n_candidates, n))) for _ in range(2)]
+    found = _replaced(known, alone, owners, [beyond.copy() for beyond in beside])
+
+    def explained(i, present, candidate=None):
+        best = max(present, key=lambda j: known[j, i])
+        beyond = beside[int(best != owners[0, i])][:, i]
+        others = [beyond[j] for j in present if j != best] + ([] if candidate is None else [beyond[m + candidate]])
+        return max(known[best, i] + max(others), -1 if candidate is None else alone[candidate, i])
+
+    for f, j in product(range(n_candidates), range(m)):
+        rest = [other for other in range(m) if other != j]
+        expected = sum(explained(i, rest, f) - explained(i, range(m)) for i in range(n))
+        assert found[f, j] == pytest.approx(expected)
 
 
 def test_a_copy_of_a_factor_promises_nothing_and_is_alike(engine):

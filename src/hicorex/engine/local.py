@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from types import TracebackType
 from typing import Any, Self
@@ -44,11 +44,13 @@ class LocalEngine(Engine):
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """function(item) for each item, in order, few at a time so that results do not pile up."""
-        if self._pool is None:
-            yield from map(function, items)
+        items = iter(items)
+        first = list(islice(items, 2))
+        if self._pool is None or len(first) < 2:  # a lone item is not worth another thread
+            yield from map(function, chain(first, items))
             return
         waiting: deque[_Task] = deque()
-        for item in items:
+        for item in chain(first, items):
             waiting.append(_Task(self._pool, function, item))
             if len(waiting) > self.n_jobs:
                 yield _first_result(waiting)

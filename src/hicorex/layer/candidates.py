@@ -14,7 +14,7 @@ from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
 from hicorex.layer.labels import labels_of_samples
-from hicorex.layer.numbers import few_codes, some_of, some_rows, weighted_quantiles
+from hicorex.layer.numbers import few_codes, some_of, some_rows
 from hicorex.layer.state import State
 from hicorex.marginals import Categorical
 from hicorex.marginals.base import FamilyBlock, FamilySamples
@@ -187,10 +187,13 @@ def _cut_categories(block: FamilyBlock, samples: FamilySamples, columns: np.ndar
 
 def _cut_numbers(block: FamilyBlock, samples: FamilySamples, columns: np.ndarray, share: np.ndarray) -> np.ndarray:
     tile = block.tile(samples, slice(None))
-    observed = tile.observed(block.gaps)
-    values = np.full((columns.size, share.size), -1, np.int8)
-    places = np.arange(1, N_VALUES) / N_VALUES
-    for x, seen, value in zip(tile.x[columns], observed[columns], values, strict=True):
-        cuts = weighted_quantiles(x[seen], share[seen], places)
-        value[seen] = np.searchsorted(cuts, x[seen])
+    x, observed = tile.x[columns], tile.observed(block.gaps)[columns]
+    order = np.argsort(x, axis=1, kind="stable")
+    reached = np.cumsum(np.take_along_axis(share * observed, order, axis=1), axis=1)
+    values = np.where(observed, np.int8(0), np.int8(-1))
+    for place in np.arange(1, N_VALUES) / N_VALUES:
+        # The least value that this share of the weight is not above.
+        at = (reached < (place - 1e-6) * reached[:, -1:]).sum(axis=1, keepdims=True)
+        cut = np.take_along_axis(x, np.take_along_axis(order, at, axis=1), axis=1)
+        values += (x > cut) & observed
     return values

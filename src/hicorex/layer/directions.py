@@ -22,13 +22,18 @@ from hicorex.marginals.base import Estimate
 SOFTNESS = 0.5
 
 
+def leading_scores(table: np.ndarray, share: np.ndarray, n_directions: int) -> list[np.ndarray]:
+    """The scores (R, q) of samples along leading directions of columns (R, n), rotated and as they are."""
+    loadings, scores = leading_directions(table, share, n_directions)
+    if scores.shape[1] < 2:  # there is nothing to turn
+        return [scores * upright(loadings)]
+    rotation = varimax(loadings)
+    return [scores @ turn * upright(loadings @ turn) for turn in (rotation, np.eye(len(rotation)))]
+
+
 def rotated_scores(table: np.ndarray, share: np.ndarray, n_directions: int) -> np.ndarray:
     """The scores (R, q) of samples along rotated leading directions of columns (R, n), at most ``n_directions``."""
-    loadings, scores = leading_directions(table, share, n_directions)
-    if not scores.shape[1]:
-        return scores
-    rotation = varimax(loadings)
-    return scores @ rotation * upright(loadings @ rotation)
+    return leading_scores(table, share, n_directions)[0]
 
 
 def state_from_scores(scores: np.ndarray, numbers: Numbers, n_states: int, rule: Rule, engine: Engine) -> State:

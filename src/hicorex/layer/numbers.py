@@ -148,7 +148,7 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
     table = csr_array((unit.ravel()[column], column, indptr), (codes.shape[1], p.size))
     centre, root = table.T @ share, np.sqrt(share)[:, None]
     n_directions = min(n_factors + FURTHER_DIRECTIONS, codes.shape[1], n_columns)
-    if is_small(table.shape):
+    if is_small(table.shape, n_directions):
         loadings, _ = leading_directions(table.toarray() - centre, share, n_directions)
         directions = loadings / np.linalg.norm(loadings, axis=0)
     else:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-# Starts that run side by side where the number is not given, and the most factors of all of them.
-N_STARTS, MOST_SIDE_BY_SIDE = 6, 120
+# Starts where the number is not given, children of the best one in a round, and the most factors of all side by side.
+N_STARTS, N_CHILDREN, MOST_SIDE_BY_SIDE = 12, 6, 120
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,14 @@ class FitOptions:
     improve: bool = True
 
     @property
-    def side_by_side(self) -> int:
-        """How many starts run side by side where nobody says: fewer if they have many factors each."""
-        return max(1, min(N_STARTS, MOST_SIDE_BY_SIDE // self.n_factors))
+    def starts(self) -> int:
+        """The number of starts: where nobody says, fewer if they have many factors each."""
+        return self._side_by_side(N_STARTS) if self.n_starts == "auto" else int(self.n_starts)
 
     @property
-    def starts(self) -> int:
-        """The number of starts."""
-        return self.side_by_side if self.n_starts == "auto" else int(self.n_starts)
+    def children(self) -> int:
+        """The number of starts of a round."""
+        return self._side_by_side(N_CHILDREN)
+
+    def _side_by_side(self, most: int) -> int:
+        return max(1, min(most, MOST_SIDE_BY_SIDE // self.n_factors))

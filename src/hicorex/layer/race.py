@@ -152,5 +152,7 @@ class Race:
         tol = self._options.tol
         if self._pace.finished(recent, tol):
             return False
-        leads = self.histories[start][: len(self.best.history)] == self.best.history
+        led = len(self.best.history)
+        # All start from the best iterate so far where that is inherited: none of them leads yet.
+        leads = led > self._judged_from[start] and self.histories[start][:led] == self.best.history
         return leads or self._pace.hopeful(recent, self.best.objective, tol)

@@ -13,7 +13,7 @@ import numpy as np
 from hicorex.engine import Engine
 from hicorex.layer.candidates import Screen
 from hicorex.layer.data import Data
-from hicorex.layer.directions import asking, rotated_scores, state_from_scores
+from hicorex.layer.directions import asking, leading_scores, rotated_scores, state_from_scores
 from hicorex.layer.labels import labels_of_samples
 from hicorex.layer.numbers import Numbers, numbers_of
 from hicorex.layer.options import FitOptions
@@ -108,10 +108,11 @@ class Search:
         options, data = self._options, self.data
         if not any(block.informative.any() for block in data.blocks):
             return Stage.of_starts(State.neutral(data.blocks, options.n_factors, options.n_states))
-        scores = rotated_scores(self.numbers.first, self.numbers.share, options.n_factors)
-        states = [self._factors(scores, options.n_factors)]
-        if options.starts > 1:
-            states.append(primed_starts(data, options.n_factors, options.n_states, options.starts - 1, self._engine))
+        scores = leading_scores(self.numbers.first, self.numbers.share, options.n_factors)
+        states = [self._factors(along, options.n_factors) for along in scores[: options.starts]]
+        n_primed = options.starts - len(states)
+        if n_primed:
+            states.append(primed_starts(data, options.n_factors, options.n_states, n_primed, self._engine))
         return Stage.of_starts(side_by_side(states, n_starts=options.starts))
 
     def following(self, stage: Stage) -> Stage | None:
@@ -142,7 +143,7 @@ class Search:
             self._screen = Screen(self.data, self._engine)
         candidates = side_by_side([pool, self._unexplained(best.state)], n_starts=1)
         promises = self._screen.promises(best.state, candidates)
-        n_factors, n_children = self._options.n_factors, self._options.side_by_side
+        n_factors, n_children = self._options.n_factors, self._options.children
         leaving, gain = promises.gain.argmax(axis=1), promises.gain.max(axis=1)
         chosen: list[int] = []
         for f in np.argsort(-gain, kind="stable").tolist():
