@@ -67,6 +67,13 @@ def of_unknown_length(height):
     return X[X[:, 0] > -10]
 
 
+def from_rows(height):
+    """Partitions that the workers make of one frame, each by a call."""
+    whole = frame()
+    firsts = range(0, ROWS, height)
+    return dd.from_map(cut, [whole[first : first + height] for first in firsts], first=0, height=height)
+
+
 KINDS = {
     "array": (table, lambda height: da.from_array(table(), chunks=(height, COLUMNS))),
     "also along columns": (table, lambda height: da.from_array(table(), chunks=(3 * height, 2))),
@@ -80,6 +87,8 @@ KINDS = {
     "unknown": (table, of_unknown_length),
     "sparse": (counts, sparse_chunks),
     "frame": (frame, lambda height: dd.from_pandas(frame(), npartitions=ROWS // height)),
+    "frame, rows alike": (frame, lambda height: dd.from_pandas(frame(), npartitions=ROWS // height).query("a > -100")),
+    "frame by calls": (frame, from_rows),
 }
 
 
@@ -100,6 +109,30 @@ def test_many_chunks_give_the_bits_of_a_table_in_memory_by_few_tasks(client, kin
     assert max(sizes) <= held + 1.1 * collection.MOST_TASKS
     assert sum(size for size in sizes if size > 100) <= 3 * (held + 1.1 * collection.MOST_TASKS)
     del X
+
+
+@pytest.mark.parametrize(("kind", "most"), [("frame", 2 * collection.MOST_TASKS), ("frame by calls", 3000)])
+def test_the_graph_of_a_frame_is_made_to_count_and_to_read(client, monkeypatch, kind, most):
+    X = KINDS[kind][1](4)
+    whole = dd.DataFrame.__dask_graph__
+    sizes = []
+
+    def made(self):
+        graph = whole(self)
+        sizes.append(len(graph))
+        return graph
+
+    monkeypatch.setattr(dd.DataFrame, "__dask_graph__", made)
+    Corex(2, **FAST).fit(X)
+    assert 0 < sum(sizes) <= most
+
+
+def test_what_is_made_of_many_partitions_has_their_rows(client):
+    X = KINDS["frame"][1](20)
+    model = Corex(2, **FAST).fit(X)
+    labels = model.transform(X)
+    assert labels.numblocks[0] == X.npartitions
+    assert labels.compute().tobytes() == model.transform(frame()).tobytes()
 
 
 def test_a_wrong_chunk_among_many_is_named(client):

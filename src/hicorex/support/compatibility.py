@@ -25,6 +25,8 @@ __all__ = [
     "StrOptions",
     "check_pandas_support",
     "dask_example",
+    "dask_few",
+    "dask_is_within",
     "dask_meta",
     "dask_nodes",
     "fit_context",
@@ -47,6 +49,28 @@ def dask_meta(X: Any) -> Any:
 def dask_example(X: Any) -> Any:
     """Two made-up rows like those of a Dask DataFrame; computing its first rows would give real ones."""
     return X._meta_nonempty
+
+
+def dask_few(X: Any, most: int) -> Any:
+    """A Dask DataFrame of at most ``most`` partitions, if Dask cuts it from a frame in this process; else X.
+
+    X itself would do: but Dask cuts all its partitions here, one by one, before any is sent.
+    """
+    expression = X.expr
+    if type(expression).__name__ != "FromPandas" or expression.npartitions <= most:
+        return X
+    if expression.operand("_partitions") is not None:
+        return X
+    from dask.dataframe.dask_expr import new_collection
+
+    fewer = {"npartitions": most, "chunksize": None, "_pd_length_stats": None}
+    return new_collection(expression.substitute_parameters(fewer))
+
+
+def dask_is_within(X: Any, other: Any) -> bool:
+    """Whether Dask makes all of one DataFrame on the way to another; if not known, each could be made by itself."""
+    root = X.optimize(fuse=False).expr._name
+    return any(step._name == root for step in other.optimize(fuse=False).expr.walk())
 
 
 def dask_nodes(graph: dict, others: set | None = None) -> dict:

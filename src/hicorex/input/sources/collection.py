@@ -17,7 +17,7 @@ from hicorex.engine.pieces import Pieces
 from hicorex.exceptions import HicorexError, quietly
 from hicorex.input.sources.bundles import Group, bundled, even_groups
 from hicorex.input.sources.declared import check_chunk, check_partition
-from hicorex.support.compatibility import dask_example, dask_meta
+from hicorex.support.compatibility import dask_example, dask_few, dask_is_within, dask_meta
 
 if TYPE_CHECKING:
     from hicorex.engine.cluster import ClusterEngine
@@ -28,7 +28,8 @@ MOST_TASKS = 256
 
 def is_collection(X: Any) -> bool:
     """Whether X is a Dask array or DataFrame."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+    # Of the type, since X.dask makes the whole graph of a DataFrame.
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(type(X), "__dask_graph__")
 
 
 def is_sparse(X: Any) -> bool:
@@ -54,6 +55,12 @@ def column_names(X: Any) -> list | None:
     return None if _is_array(X) else list(X.columns)
 
 
+def regrouped(X: Any) -> Any:
+    """The rows of a Dask array or DataFrame in fewer chunks, where Dask need not make them one by one for that."""
+    # A partition is a task beside the one that looks at it.
+    return X if _is_array(X) else dask_few(X, MOST_TASKS // 2)
+
+
 def row_count(X: Any, engine: "ClusterEngine | None" = None) -> int:
     """The rows of a Dask array or DataFrame."""
     return sum(row_lengths(X, engine))
@@ -61,18 +68,24 @@ def row_count(X: Any, engine: "ClusterEngine | None" = None) -> int:
 
 def row_lengths(X: Any, engine: "ClusterEngine | None" = None) -> list[int]:
     """The rows of each chunk of a Dask array or partition of a Dask DataFrame, in one round where they are unknown."""
+    return counted(X, engine)[0]
+
+
+def counted(X: Any, engine: "ClusterEngine | None" = None) -> tuple[list[int], list | None]:
+    """The rows of each chunk or partition; Dask's Delayed of whole partitions, if all of each was read to count."""
     if _is_array(X) and not np.isnan(X.chunks[0]).any():
-        return list(X.chunks[0])
-    blocks = X.to_delayed()[:, 0] if _is_array(X) else _narrow(X).to_delayed()
+        return list(X.chunks[0]), None
+    narrow = None if _is_array(X) else _narrow(X)
+    blocks = X.to_delayed()[:, 0] if narrow is None else narrow.to_delayed()
     some = even_groups([1] * len(blocks), MOST_TASKS)
     try:
         counts = bundled([Group(blocks[group], [()] * len(blocks[group]), list) for group in some], _n_rows)
-        return list(chain.from_iterable(_bring(counts, engine)))
+        return list(chain.from_iterable(_bring(counts, engine))), blocks if narrow is X else None
     except (KeyError, AttributeError, IndexError):  # of a partition without that column, if it is at fault
-        if not _is_array(X):
+        if narrow is not None:
             partitions = X.to_delayed()
             groups = [Group([partition], [(at, None)], len) for at, partition in enumerate(partitions)]
-            _bring(bundled(groups, partial(check_partition, dask_meta(X))), engine)
+            _bring(bundled(groups, _check_of(X)), engine)
         raise
 
 
@@ -94,22 +107,23 @@ class Chunks(NamedTuple):
     lengths: list[int]
 
 
-def checked(X: Any, lengths: list[int], most: int | None = None) -> Chunks:
+def checked(X: Any, lengths: list[int], most: int | None = None, partitions: list | None = None) -> Chunks:
     """The chunks of a Dask array, or the partitions of a Dask DataFrame, of these lengths.
 
-    Neighbours are put together, so that there are ``most`` at the most if that is given.
+    Neighbours are put together, so that there are ``most`` at the most if that is given. ``partitions`` are Dask's
+    Delayed of those of a DataFrame, if they are there already: Dask takes long to make very many.
     """
     if _is_array(X):
         _require_columns(X)
         groups, width = _groups_of_chunks(X, lengths, most)
         tasks = bundled(groups, partial(check_chunk, X.dtype, is_sparse(X)))
     else:
-        partitions, width = X.to_delayed(), 1
+        partitions, width = partitions or X.to_delayed(), 1
         groups = [
             Group(partitions[rows], list(enumerate(lengths[rows], rows.start)), partial(_join, 1))
             for rows in even_groups(lengths, most)
         ]
-        tasks = bundled(groups, partial(check_partition, dask_meta(X)))
+        tasks = bundled(groups, _check_of(X))
     by_row = [tasks[at : at + width] for at in range(0, len(tasks), width)]
     return Chunks(by_row, [sum(lengths[rows]) for rows in even_groups(lengths, most)])
 
@@ -197,10 +211,17 @@ def _groups_of_chunks(X: Any, lengths: list[int], most: int | None) -> tuple[lis
 def _narrow(X: Any) -> Any:
     """One column of a Dask DataFrame, which tells the lengths of partitions and is all that many formats then read.
 
-    Dask may read several files of a narrow table as one partition. Then all columns are read.
+    X itself, where a column is cut from X once that is made. Dask may also read several files of a narrow table as one
+    partition, and then all columns are read.
     """
     column = X.iloc[:, :1]
-    return column if column.optimize().npartitions == X.optimize().npartitions else X
+    return X if dask_is_within(X, column) or column.optimize().npartitions != X.optimize().npartitions else column
+
+
+def _check_of(X: Any) -> Callable[..., Any]:
+    """What looks at each partition of a Dask DataFrame."""
+    meta = dask_meta(X)
+    return partial(check_partition, meta.columns, list(meta.dtypes))
 
 
 def _bring(tasks: list, engine: "ClusterEngine | None") -> Sequence[Any]:

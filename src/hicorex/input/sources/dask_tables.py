@@ -51,9 +51,11 @@ class ClusterSource(DaskSource):
     """A Dask array or data frame whose rows the workers of a cluster hold."""
 
     def __init__(self, X: Any, client: "Client"):
-        self._client = client
+        self._client, self._given = client, X
+        X = collection.regrouped(X)
         with ClusterEngine(client) as engine:
-            super().__init__(X, collection.row_lengths(X, engine))
+            lengths, self._partitions = collection.counted(X, engine)
+            super().__init__(X, lengths)
             self.sparse = collection.is_sparse(X)
             stored = collection.stored_cells(X, self._lengths, engine) if self.sparse else self.shape[0] * self.shape[1]
         self._row_cells = max(1, stored // max(1, self.shape[0]))
@@ -77,8 +79,15 @@ class ClusterSource(DaskSource):
         raise HicorexError("On a cluster no sample may have weight 0; leave these out of X and of sample_weight.")
 
     def lazily(self, model: Any, function: Callable[[Any, Rows], tuple[np.ndarray, ...]]) -> tuple[Any, ...]:
-        """The arrays that function(model, rows) gives, as arrays of Dask that are computed where the rows are."""
-        return collection.map_rows(self._X, self._lengths, function, model)
+        """The arrays that function(model, rows) gives, as arrays of Dask that are computed where the rows are.
+
+        Their chunks are those of the collection that was given.
+        """
+        lengths = self._lengths
+        if self._given is not self._X:
+            with ClusterEngine(self._client) as engine:
+                lengths = collection.row_lengths(self._given, engine)
+        return collection.map_rows(self._given, lengths, function, model)
 
     def map(
         self, function: OfRows[Found], sample_weight: np.ndarray | None, all_rows: list[slice], engine: Engine
@@ -105,7 +114,9 @@ class ClusterSource(DaskSource):
     def _chunks(self) -> collection.Chunks:
         """Few, since each is a task in every round that reads, and of no more cells than a part."""
         n_parts = self.shape[0] * self.row_cells // (ARITY * TILE_CELLS)
-        return collection.checked(self._X, self._lengths, max(collection.MOST_TASKS, n_parts))
+        most, partitions = max(collection.MOST_TASKS, n_parts), self._partitions
+        self._partitions = None  # let go with this call
+        return collection.checked(self._X, self._lengths, most, partitions)
 
     def _there(self, function: OfRows[Any], sample_weight: np.ndarray | None, all_rows: list[slice]) -> tuple[Any, ...]:
         """What a worker calls for function(reader, sample_weight, rows), and with what for each range of rows."""

@@ -39,12 +39,33 @@ def check_chunk(dtype: np.dtype, sparse: bool, chunk: Any, row: int, column: int
     return chunk
 
 
-def check_partition(meta: Any, partition: Any, number: int, n_rows: int | None) -> Any:
-    """A partition of a Dask data frame, if it has the columns, types and rows that the data frame says."""
+def check_partition(names: Any, dtypes: list, partition: Any, number: int, n_rows: int | None) -> Any:
+    """A partition of a Dask data frame, if it has the columns, types and rows that the data frame says.
+
+    names, dtypes : the index of the columns that are declared, and the type of each
+    """
     where = f"Partition {number} of the Dask data frame"
     if getattr(partition, "ndim", 0) != 2 or not hasattr(partition, "iloc"):
         raise HicorexError(f"{where} is a {type(partition).__name__}: have what makes it give a data frame.")
-    columns, said = list(partition.columns), list(meta.columns)
+    if not partition.columns.equals(names):
+        _refuse_columns(where, list(partition.columns), list(names))
+    for at, (came, declared) in enumerate(zip(partition.dtypes, dtypes, strict=True)):
+        if not _same_column(came, declared):
+            raise HicorexError(
+                f"{where} has column {names[at]!r} as {_named(came, declared)}, and the data frame declares "
+                f"{_named(declared, came)}: bring all partitions to one type, by X.map_partitions, and say it in its "
+                "meta."
+            )
+    if n_rows is not None and len(partition) != n_rows:
+        raise HicorexError(
+            f"{where} has {len(partition)} rows, and had {n_rows} when they were counted: have it read what does not "
+            "change, or call X.persist() before."
+        )
+    return partition
+
+
+def _refuse_columns(where: str, columns: list, said: list) -> None:
+    """Say how columns differ from those that are declared, unless they do not."""
     if columns != said:
         lacking, extra = [name for name in said if name not in columns], [name for name in columns if name not in said]
         more = f" and has {extra[0]!r}" if extra else ""
@@ -59,19 +80,6 @@ def check_partition(meta: Any, partition: Any, number: int, n_rows: int | None) 
             f"{where} {what}, and the data frame declares {_listed(said)}: bring all partitions to the same columns, "
             "by X.map_partitions, and say them in its meta."
         )
-    for name, came, declared in zip(columns, partition.dtypes, meta.dtypes, strict=True):
-        if not _same_column(came, declared):
-            raise HicorexError(
-                f"{where} has column {name!r} as {_named(came, declared)}, and the data frame declares "
-                f"{_named(declared, came)}: bring all partitions to one type, by X.map_partitions, and say it in its "
-                "meta."
-            )
-    if n_rows is not None and len(partition) != n_rows:
-        raise HicorexError(
-            f"{where} has {len(partition)} rows, and had {n_rows} when they were counted: have it read what does not "
-            "change, or call X.persist() before."
-        )
-    return partition
 
 
 def _same(came: np.dtype, declared: np.dtype) -> bool:
