@@ -4,8 +4,9 @@ Ten factors, two starts, fifteen iterations: two processes of one thread beside 
 or read their rows themselves and hold them before the clock starts, as the table in memory is there before. Traffic is
 that of one pass: the function that each worker gets, and the sums of a part. Both give the same bits.
 
-The last table is one array in few chunks and in many: three factors, one start, fifteen iterations, from the array to
-the fitted model, the shortest of three.
+The last table is one array in few chunks and in many, and one data frame in few partitions and in many, that Dask cuts
+here and that the workers make: three factors, one start, fifteen iterations, from the collection to the fitted model,
+the shortest of three. Beside it is what Dask takes to make the tasks of the same collection.
 """
 
 from collections.abc import Iterator
@@ -107,20 +108,40 @@ def compared(name, rows_from, whole) -> list:
     return [shape, n_parts, *(size / 1e6 for size in sizes), passes, fits]
 
 
-def by_chunks(quick: bool) -> Table:
-    """Fits to one array in few chunks and in many, which take turns."""
-    import dask.array
+def slices(whole: pd.DataFrame, first: int, height: int) -> pd.DataFrame:
+    """Some rows of a frame."""
+    return whole[first : first + height]
 
+
+def in_chunks(whole: np.ndarray, n_chunks: int) -> dict:
+    """The table as an array, as a frame that Dask cuts here, and as one that workers cut."""
+    import dask.array
+    import dask.dataframe
+
+    height, frame = len(whole) // n_chunks, pd.DataFrame(whole).add_prefix("v")
+    firsts = range(0, len(whole), height)
+    return {
+        "array": dask.array.from_array(whole, chunks=(height, -1)),
+        "frame": dask.dataframe.from_pandas(frame, npartitions=n_chunks),
+        "frame by calls": dask.dataframe.from_map(partial(slices, frame), firsts, height=height, meta=frame[:0]),
+    }
+
+
+def by_chunks(quick: bool) -> Table:
+    """Fits to one table in few chunks and in many, which take turns."""
     n_rows, few, many = (2000, 20, 1000) if quick else (200_000, 200, 20_000)
     whole = gaussian_groups(n_rows, 20, 3, noise=1.0, seed=0).astype(float)
-    tables = [dask.array.from_array(whole, chunks=(n_rows // n_chunks, -1)) for n_chunks in (few, many)]
-    fits = [partial(Corex(3, **SETTINGS | {"n_init": 1}).fit, X) for X in tables]
+    fit = Corex(3, **SETTINGS | {"n_init": 1}).fit
+    rows = []
+    tables = zip(in_chunks(whole, few).items(), in_chunks(whole, many).values(), strict=True)
     with two_workers():
-        fits[0]()  # imports and compiles
-        seconds = shortest(*fits, rounds=3)
+        for (name, few_chunks), many_chunks in tables:
+            fit(few_chunks)  # imports and compiles
+            seconds = shortest(partial(fit, few_chunks), partial(fit, many_chunks), rounds=3)
+            for n, X, s in zip((few, many), (few_chunks, many_chunks), seconds, strict=True):
+                rows.append([f"{name}, {n_rows:,} x 20", n, s, s / seconds[0], timed(X.to_delayed)[0]])
     columns = {"table": "", "chunks": ",", "fit, s": ".2f", "ratio to the first": ".2f"}
-    rows = [[f"float64, {n_rows:,} x 20", n, s, s / seconds[0]] for n, s in zip((few, many), seconds, strict=True)]
-    return Table(columns, rows)
+    return Table(columns | {"tasks made by Dask, s": ".2f"}, rows)
 
 
 def measure(quick: bool) -> Iterator[Block]:
