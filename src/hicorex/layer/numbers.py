@@ -59,13 +59,14 @@ def numbers_of(data: Data, n_factors: int, engine: Engine) -> Numbers:
             values = block.tile(samples, slice(None)).x[columns]
             first.append(values)
             second.append(np.minimum(values**2, FARTHEST**2))
+            del values  # one copy the less below
         elif columns.size:
             codes = few_codes(block, samples, columns, MOST_CATEGORIES)
             scales, several = _scales(codes, share, n_factors)
             first.append(_on_scale(codes, scales[0]))
             second.append(_on_scale(codes[several], scales[1, several]))
-    numbers = [_standardised(np.concatenate(of_blocks), share) for of_blocks in (first, second)]
-    return Numbers(sample, share, chosen, *numbers)
+            del codes
+    return Numbers(sample, share, chosen, _standardised(_joined(first), share), _standardised(_joined(second), share))
 
 
 def some_rows(data: Data, most: int, engine: Engine) -> Data:
@@ -184,9 +185,16 @@ def _on_scale(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def _joined(of_blocks: list[np.ndarray]) -> np.ndarray:
+    """Arrays one after the other as a new one; the list is left empty, so that few copies are there at a time."""
+    joined = np.concatenate(of_blocks)
+    of_blocks.clear()
+    return joined
+
+
 def _standardised(numbers: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Numbers (n, R) as columns (R, n) of mean 0 and variance 1; 0 where missing."""
-    numbers = numbers.astype(float if numbers.size <= CELLS_IN_DOUBLE else np.float32)
+    """Numbers (n, R) as columns (R, n) of mean 0 and variance 1; 0 where missing. They are overwritten."""
+    numbers = numbers.astype(float if numbers.size <= CELLS_IN_DOUBLE else np.float32, copy=False)
     share, missing = share.astype(numbers.dtype), np.isnan(numbers)
     gaps = missing.any()
     numbers[missing] = 0
