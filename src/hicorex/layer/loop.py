@@ -22,6 +22,8 @@ from hicorex.layer.structure import Rule
 REPRIME_AT = (4, 8, 12)
 # The search looks at this number of cells, but at no more and no fewer rows than these, if there are as many.
 SEARCH_CELLS, MOST_SEARCH_ROWS, FEWEST_SEARCH_ROWS = 2**25, 20_000, 2000
+# Cells of a dense table that cost as much as one that a sparse table stores.
+CELLS_OF_SPARSE = 128
 
 # Batches whose samples a search looks at, if a fit is by batches.
 BATCHES_TO_SEARCH = 4
@@ -106,5 +108,6 @@ def _climb(
 
 def _search_rows(data: Data, options: FitOptions) -> int:
     """The number of rows that a search looks at."""
-    rows = int(np.clip(SEARCH_CELLS // max(data.n_columns, 1), FEWEST_SEARCH_ROWS, MOST_SEARCH_ROWS))
+    row_cells = sum(min(block.n_columns, CELLS_OF_SPARSE * block.stored_cells) for block in data.blocks)
+    rows = int(np.clip(SEARCH_CELLS // max(row_cells, 1), FEWEST_SEARCH_ROWS, MOST_SEARCH_ROWS))
     return rows if options.batch_size is None else min(rows, BATCHES_TO_SEARCH * options.batch_size)

@@ -90,6 +90,11 @@ class Block(ABC):
     def n_columns(self) -> int:
         """The number of columns, n."""
 
+    @property
+    def stored_cells(self) -> float:
+        """The cells of a sample that are stored, on average, by the totals."""
+        return self.n_columns
+
     @abstractmethod
     def observed_weight(self) -> np.ndarray:
         """The weight of the samples in which each column is observed, (n,), by the totals."""

@@ -139,6 +139,11 @@ class SparseCategorical(Categorical):
         self.zeros = self.offsets[:-1] + zero
         self.places = np.arange(sizes.size) - 1 if binary else self.offsets[:-1]
 
+    @property
+    def stored_cells(self) -> float:
+        """The cells of a sample that are stored, on average, by the totals."""
+        return float(self.n_columns - self.totals[0][self.zeros].sum() / self.total)
+
     def codes_of(self, samples: FamilySamples) -> Iterable[np.ndarray]:
         """The codes (N,) of one column after the other."""
         tile = self.tile(samples, slice(None))
