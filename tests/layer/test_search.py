@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from models import encoded
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array, random_array
 from scipy.special import chdtri
 
 import real_data
@@ -14,9 +15,18 @@ from hicorex import Corex
 from hicorex.datasets import make_latent_tree
 from hicorex.engine import LocalEngine
 from hicorex.layer.candidates import LEVEL, Screen, _features, _replaced
-from hicorex.layer.directions import rotated_scores, soft_states
+from hicorex.layer.directions import rotated_scores, soft_states, state_from_labels
+from hicorex.layer.loop import _climb, _search_rows
+from hicorex.layer.notes import NO_NOTES
 from hicorex.layer.numbers import numbers_of, weighted_quantiles
+from hicorex.layer.options import FitOptions
+from hicorex.layer.passes import AllSamples
+from hicorex.layer.progress import SILENT
+from hicorex.layer.race import Best
+from hicorex.layer.search import Search, Stage
 from hicorex.layer.starts import primed_starts
+from hicorex.layer.state import UNUSED_NATS, clear
+from hicorex.layer.structure import RULES
 from hicorex.layer.subspace import leading_directions, varimax
 
 
@@ -100,6 +110,51 @@ def test_noise_gets_no_cluster():
         table = np.random.default_rng(seed).integers(3, size=(300, 40))
         linked += (Corex(3, random_state=seed).fit(table).clusters_ >= 0).tolist()
     assert np.mean(linked) <= 0.01
+
+
+def topics_of_documents(n_topics=30, n_words=8, n_documents=1500, seed=0):
+    """Sparse words of documents, which have topics of their own, rare and common ones, and words that tell nothing."""
+    rng = np.random.default_rng(seed)
+    topics = rng.random((n_documents, n_topics)) < np.linspace(0.09, 0.02, n_topics)
+    words = rng.random((n_documents, n_topics, n_words)) < np.where(topics, 0.3, 0.002)[:, :, None]
+    others = rng.random((n_documents, 300)) < 0.01
+    return csr_array(np.column_stack([words.reshape(n_documents, -1), others])), topics
+
+
+def test_each_topic_of_documents_has_a_factor_and_no_factor_is_empty():
+    words, topics = topics_of_documents()
+    model = Corex(30).fit(words)
+    assert (model.tcs_ > 0).all()
+    alike = np.abs(np.corrcoef(topics.T, model.log_odds(words)[:, :, 0].T)[:30, 30:])
+    assert alike.max(axis=1).min() > 0.6
+    assert len(set(alike.argmax(axis=1))) == 30
+
+
+def test_one_round_fills_all_empty_factors(engine):
+    """Five of twelve factors are emptied; a round of single replacements would fill one."""
+    words, topics = topics_of_documents(n_topics=12)
+    data, rule, options = encoded(words), RULES["unique"], FitOptions(12, 2, 1, 200, 1e-5)
+    labels = np.stack([~topics.T, topics.T]).astype(float)
+    state = state_from_labels(0.96 * labels + 0.02, data, rule, engine)
+    for factor in range(5):
+        clear(state, data.blocks, factor)
+    log_z = AllSamples(data, engine).next(state, 0)[0].log_z
+    best = Best(float(log_z.sum()), [float(log_z.sum())], state, log_z, 0.0)
+    stage = Stage.of_starts(state)
+    stage = stage._replace(run=stage.run._replace(best=best), pool=state, converged=True)
+    following = Search(data, rule, engine, options).following(stage)
+    after = _climb(following, AllSamples(data, engine), rule, engine, options, SILENT, NO_NOTES, "fit").run.best
+    assert np.count_nonzero(log_z > UNUSED_NATS) == 7
+    assert (after.log_z > UNUSED_NATS).all()
+    assert after.objective > 1.2 * best.objective
+
+
+def test_a_search_looks_at_more_rows_where_few_cells_are_stored():
+    words = random_array((3000, 20_000), density=0.001, format="csr", rng=0) > 0
+    data, options = encoded(words), FitOptions(2, 2, 1, 200, 1e-5)
+    assert sum(block.stored_cells for block in data.blocks) == pytest.approx(words.nnz / 3000)
+    assert _search_rows(data, options) > 3000
+    assert _search_rows(encoded(words[:, :10].toarray()), options) == 20_000
 
 
 def counted_information(column, other, given):

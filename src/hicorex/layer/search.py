@@ -3,7 +3,8 @@
 It is the same for every seed. The first start follows the leading directions of the table, the others follow variables
 that cover it. All run for some iterations; their factors then are the pool. In a round, candidates from the pool and
 from what the best start leaves unexplained are screened by what they promise in the place of one of its factors. Those
-that promise most are tried, each as a start of its own. Rounds go on until two in a row bring nothing.
+that promise most are tried, each as a start of its own; empty factors are filled all at once. Rounds go on until two in
+a row bring nothing.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hicorex.engine import Engine
-from hicorex.layer.candidates import Screen
+from hicorex.layer.candidates import Promises, Screen
 from hicorex.layer.data import Data
 from hicorex.layer.directions import asking, leading_scores, rotated_scores, state_from_scores
 from hicorex.layer.labels import labels_of_samples
@@ -35,6 +36,8 @@ RESIDUAL_DIRECTIONS = 6
 MOST_LOSS, MOST_LIKENESS = 0.01, 0.95
 # A round must bring this share; so many in a row may fail, and so many are made at most.
 LEAST_GAIN, MOST_FAILURES, MOST_ROUNDS = 1e-4, 2, 30
+# Candidates that fill empty factors together are less alike than this, and less like the other factors.
+FILLING_LIKENESS = 0.5
 
 
 class Stage(NamedTuple):
@@ -138,28 +141,19 @@ class Search:
         return self._numbers
 
     def _children(self, best: Best, pool: State, failures: int) -> State | None:
-        """The best iterate with one factor replaced, once for each candidate that promises most; None without any."""
+        """Children of the best iterate that promise most, side by side; None without any."""
         if self._screen is None:
             self._screen = Screen(self.data, self._engine)
         candidates = side_by_side([pool, self._unexplained(best.state)], n_starts=1)
         promises = self._screen.promises(best.state, candidates)
-        n_factors, n_children = self._options.n_factors, self._options.children
-        leaving, gain = promises.gain.argmax(axis=1), promises.gain.max(axis=1)
-        chosen: list[int] = []
-        for f in np.argsort(-gain, kind="stable").tolist():
-            if gain[f] < -MOST_LOSS * abs(best.objective) or len(chosen) == (failures + 1) * n_children:
-                break
-            alike = promises.likeness[f, [*range(n_factors), *(n_factors + other for other in chosen)]]
-            if alike.max() < MOST_LIKENESS:
-                chosen.append(f)
-        chosen = chosen[failures * n_children :]
-        if not chosen:
+        n_children = self._options.children
+        children = _children_of(best, promises, (failures + 1) * n_children)[failures * n_children :]
+        if not children:
             return None
         everything = side_by_side([best.state, candidates], n_starts=1)
-        factors = np.tile(np.arange(n_factors), (len(chosen), 1))
-        factors[np.arange(len(chosen)), leaving[chosen]] = n_factors + np.array(chosen)
         nothing = [Questions() for _ in self.data.blocks]
-        return asking(everything.take_factors(factors.ravel(), nothing, len(chosen)), self.data, self._rule)
+        factors = np.concatenate(children)
+        return asking(everything.take_factors(factors, nothing, len(children)), self.data, self._rule)
 
     def _with_second(self, pool: State) -> State:
         """The pool and the factors of directions of second numbers."""
@@ -198,3 +192,40 @@ class Search:
         if n_found < n_factors:
             states.append(State.neutral(self.data.blocks, n_factors - n_found, self._options.n_states))
         return side_by_side(states, n_starts=1)
+
+
+def _children_of(best: Best, promises: Promises, most: int) -> list[np.ndarray]:
+    """The factors of children, (m,) each: numbers below m are those of the best iterate, then the candidates follow.
+
+    In the first child candidates take the places of all empty factors, if there are any. The others have one factor
+    replaced, once for each candidate that promises most.
+    """
+    factors = np.arange(len(best.log_z))
+    filled = _filled(best, promises)
+    children = [] if np.array_equal(filled, factors) else [filled]
+    leaving, gain = promises.gain.argmax(axis=1), promises.gain.max(axis=1)
+    others = factors.tolist()
+    for f in np.argsort(-gain, kind="stable").tolist():
+        if gain[f] < -MOST_LOSS * abs(best.objective) or len(children) >= most:
+            break
+        child = np.where(factors == leaving[f], len(factors) + f, factors)
+        if promises.likeness[f, others].max() < MOST_LIKENESS and not np.array_equal(child, filled):
+            others.append(len(factors) + f)
+            children.append(child)
+    return children
+
+
+def _filled(best: Best, promises: Promises) -> np.ndarray:
+    """The factors of the best iterate, (m,), but candidates that promise something in the places of empty ones."""
+    factors = np.arange(len(best.log_z))
+    least = LEAST_GAIN * best.objective
+    empty = best.log_z < least
+    others = factors[~empty].tolist()
+    for place in np.flatnonzero(empty):
+        unlike = promises.likeness[:, others].max(axis=1, initial=0) < FILLING_LIKENESS
+        candidate = int(np.where(unlike, promises.gain[:, place], -np.inf).argmax())
+        if not unlike[candidate] or promises.gain[candidate, place] < least:
+            break
+        factors[place] = len(factors) + candidate
+        others.append(len(factors) + candidate)
+    return factors
