@@ -6,6 +6,8 @@ against the labels that its factor has without it. Under independence those labe
 the other variables and of other samples alone, so that the test is exact.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from hicorex.engine import Engine
@@ -19,7 +21,7 @@ from hicorex.selection.independence import independence_test
 
 # Odds of a variable without any dependence to be called part of a cluster.
 LEVEL = 0.005
-HALF_FIT_ITERATIONS = 6
+HALF_FIT_STARTS, HALF_FIT_ITERATIONS = 2, 6
 # Tables of more cells are tested on some of their rows, but not on fewer than FEWEST_ROWS.
 MOST_CELLS, FEWEST_ROWS = 2**23, 10_000
 
@@ -29,7 +31,8 @@ def link_probabilities(
 ) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
     data, one = _halves(data, engine, np.random.default_rng(seed.spawn(1)[0]))
-    options = FitOptions(n_factors, n_states, n_starts=2, max_iter=HALF_FIT_ITERATIONS, tol=0.0)
+    options = FitOptions(n_factors, n_states, n_starts="auto", max_iter=HALF_FIT_ITERATIONS, tol=0.0)
+    options = replace(options, n_starts=min(HALF_FIT_STARTS, options.starts))
     by_half: list[list[np.ndarray]] = []
     states: list[State] = []
     # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
