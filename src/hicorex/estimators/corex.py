@@ -61,7 +61,7 @@ class Corex(LayeredEstimator):
     n_init : int or "auto", default="auto"
         Number of starts. The first follows the leading directions of the table, the others single variables that cover
         it. They run together, hopeless ones are dropped, and the best one is improved by factors of the others. "auto"
-        takes six, or as many as have 120 factors together.
+        takes twelve, or as many as have 120 factors together.
     max_iter : int, default=200
         Most iterations of a start.
     tol : float, default=1e-5

@@ -5,6 +5,8 @@ them most, so that ordered answers come out in their order. A second number tell
 value, a second scale of categories. Extreme answers and volatile days show there.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from hicorex.engine import Engine
 from hicorex.layer.data import Data
 from hicorex.layer.subspace import is_small, iterated, leading_directions
 from hicorex.marginals import Categorical
-from hicorex.marginals.base import Block, FamilySamples
+from hicorex.marginals.base import Block, FamilyBlock, FamilySamples
 
 # Cells of the numbers; of larger tables some rows, and then some columns, stand for all.
 MOST_CELLS, FEWEST_ROWS = 2**23, 2000
@@ -35,14 +37,14 @@ class Numbers(NamedTuple):
     share : (R,) the share of each in the weight of all
     columns : by block, the columns that the first numbers are of
     first : (R, n) the numbers of columns
-    second : (R, n2) second numbers, of the columns that have any
+    make_second : makes second numbers (R, n2), of the columns that have any
     """
 
     sample: Data
     share: np.ndarray
     columns: list[np.ndarray]
     first: np.ndarray
-    second: np.ndarray
+    make_second: Callable[[], np.ndarray]
 
 
 def numbers_of(data: Data, n_factors: int, engine: Engine) -> Numbers:
@@ -53,20 +55,21 @@ def numbers_of(data: Data, n_factors: int, engine: Engine) -> Numbers:
     share = weight / weight.sum()
     chosen = _most_varied(sample.blocks, max(1, MOST_CELLS // sample.n_samples))
     nothing = np.empty((0, share.size), np.float32)
-    first, second = [nothing], [nothing]
+    first, makers = [nothing], []
     for block, samples, columns in zip(sample.blocks, sample.samples, chosen, strict=True):
         if not isinstance(block, Categorical):
-            values = block.tile(samples, slice(None)).x[columns]
-            first.append(values)
-            second.append(np.minimum(values**2, FARTHEST**2))
-            del values  # one copy the less below
+            first.append(block.tile(samples, slice(None)).x[columns])
+            makers.append(partial(_squares, block, samples, columns))
         elif columns.size:
             codes = few_codes(block, samples, columns, MOST_CATEGORIES)
             scales, several = _scales(codes, share, n_factors)
             first.append(_on_scale(codes, scales[0]))
-            second.append(_on_scale(codes[several], scales[1, several]))
-            del codes
-    return Numbers(sample, share, chosen, _standardised(_joined(first), share), _standardised(_joined(second), share))
+            makers.append(partial(_on_scale, codes[several], scales[1, several]))
+
+    def make_second() -> np.ndarray:
+        return _standardised(_joined([nothing, *(make() for make in makers)]), share)
+
+    return Numbers(sample, share, chosen, _standardised(_joined(first), share), make_second)
 
 
 def some_rows(data: Data, most: int, engine: Engine) -> Data:
@@ -174,6 +177,10 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
     chance = followed.shape[2] * ((p > 0).sum(axis=1) - 1) / codes.shape[1]
     scales[0] = np.where((energy[:, -1] > in_order + 3 * chance)[:, None], scales[0], order)
     return scales * unit, several
+
+
+def _squares(block: FamilyBlock, samples: FamilySamples, columns: np.ndarray) -> np.ndarray:
+    return np.minimum(block.tile(samples, slice(None)).x[columns] ** 2, FARTHEST**2)
 
 
 def _on_scale(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:

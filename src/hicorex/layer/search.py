@@ -157,10 +157,9 @@ class Search:
 
     def _with_second(self, pool: State) -> State:
         """The pool and the factors of directions of second numbers."""
-        second, share = self.numbers.second, self.numbers.share
+        second, share = self.numbers.make_second(), self.numbers.share
         if not second.shape[1]:
             return pool
-        self._numbers = self.numbers._replace(second=second[:, :0])
         found = [self._factors(rotated_scores(second, share, count), count) for count in SECOND_DIRECTIONS]
         return side_by_side([pool, *found], n_starts=1)
 
