@@ -99,7 +99,8 @@ class LiveProgress(Progress):
         """Say how a size did on samples that it was not fitted to."""
         reached = f"{tried.lower:.4g} \u00b1 {tried.lower_stderr:.2g} nats on held-out samples"
         self._show(
-            f"layer {self._layer}: tried a layer of {count(tried.n_factors, 'factor')}, {reached} ({self._spent()})"
+            f"layer {self._layer}: tried {count(tried.n_factors, 'factor')} of {tried.n_states} states, {reached} "
+            f"({self._spent()})"
         )
 
     def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:

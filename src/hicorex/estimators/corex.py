@@ -17,6 +17,7 @@ from hicorex.input.sources import source_of
 from hicorex.input.weights import weighted
 from hicorex.layer.notes import Notes
 from hicorex.layer.structure import RULES
+from hicorex.selection.sizing import PARSIMONY
 from hicorex.storage.checkpoint import noting
 from hicorex.storage.layer_checks import MOST_STATES
 from hicorex.storage.records import CorexRecord, corex_record
@@ -25,13 +26,14 @@ from hicorex.support.names import layer_name
 
 # The values that parameters may have, for one layer and for several.
 PARAMETERS: dict[str, list[Any]] = {
-    "n_states": [Interval(Integral, 2, MOST_STATES, closed="both")],
+    "n_states": [Interval(Integral, 2, MOST_STATES, closed="both"), StrOptions({"auto"})],
     "marginals": [str, list, tuple, np.ndarray, dict],
     "structure": [StrOptions(set(RULES))],
     "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "batch_size": [Interval(Integral, 2, None, closed="left"), None],
+    "parsimony": [Interval(Real, 0, 1, closed="left")],
     "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -48,9 +50,10 @@ class Corex(LayeredEstimator):
     ----------
     n_factors : int or "auto", default=2
         Number of latent factors, m. Factors that the data have no use for stay empty. "auto" takes as
-        many as raise the bound on held-out samples, and says why in ``sizing_``.
-    n_states : int, default=2
-        Number of states of each factor, k.
+        many as raise the bound on held-out samples by enough, and says why in ``sizing_``.
+    n_states : int or "auto", default=2
+        Number of states of each factor, k. "auto" takes as few as explain nearly as much of held-out samples as the
+        best size does, together with ``n_factors`` where that is "auto" as well.
     marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
         How a variable depends on a factor. "auto" takes floats as Gaussian, and integers, booleans,
         strings and categories as categorical. "rank" maps a numeric column to normal scores first,
@@ -71,6 +74,11 @@ class Corex(LayeredEstimator):
         batches, which count less the older they are. A last pass over all samples gives bounds and structure. The
         time of a fit then hardly grows with the number of samples. 10,000 or more are good; None looks at all samples
         in every iteration.
+    parsimony : float, default=0.06
+        What "auto" forgoes for a smaller size: the share of the bound on held-out samples for fewer states, and for
+        each further factor this share of what the others explain on average. Every factor must also be found again by
+        fits to other samples, with a normalised mutual information of four times this share. The default serves people
+        who read the factors, 0.01 those who want the most nats.
     n_jobs : int, default=None
         Number of threads; None and -1 mean all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -94,7 +102,7 @@ class Corex(LayeredEstimator):
     n_factors_ : int
         Number of factors.
     sizing_ : Sizing
-        With ``n_factors="auto"``: the sizes tried and why this one was taken.
+        With "auto": the sizes tried, and why this one was taken.
     history_ : ndarray of shape (n_iter_,)
         The objective at each iteration of the start that was kept.
     histories_ : list of ndarray
@@ -134,13 +142,14 @@ class Corex(LayeredEstimator):
         self,
         n_factors: int | Literal["auto"] = 2,
         *,
-        n_states: int = 2,
+        n_states: int | Literal["auto"] = 2,
         marginals: Any = "auto",
         structure: Literal["unique", "overlap", "tree"] = "unique",
         n_init: int | Literal["auto"] = "auto",
         max_iter: int = 200,
         tol: float = 1e-5,
         batch_size: int | None = None,
+        parsimony: float = PARSIMONY,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -153,6 +162,7 @@ class Corex(LayeredEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.batch_size = batch_size
+        self.parsimony = parsimony
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -261,7 +271,8 @@ class Corex(LayeredEstimator):
         }
 
     def _sized(self) -> dict[str, Any]:
-        return {"n_factors": self.fitted_.layers[0].n_factors}
+        layer = self.fitted_.layers[0]
+        return {"n_factors": layer.n_factors, "n_states": layer.n_states}
 
     def _of_new(self, X: Any, function: OfBatch) -> tuple[np.ndarray, ...]:
         """What a function says of new samples."""
@@ -281,5 +292,6 @@ def options_of(layer: Corex, reads_labels: bool = False) -> LayerOptions:
         tol=layer.tol,
         batch_size=layer.batch_size,
         random_state=layer.random_state,
+        parsimony=layer.parsimony,
         reads_labels=reads_labels,
     )

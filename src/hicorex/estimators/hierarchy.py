@@ -23,7 +23,7 @@ from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import Source, source_of
 from hicorex.input.weights import weighted
 from hicorex.layer.notes import Notes
-from hicorex.selection.sizing import Sizing
+from hicorex.selection.sizing import PARSIMONY, Sizing
 from hicorex.storage.checkpoint import noting
 from hicorex.storage.layer_checks import MOST_STATES
 from hicorex.storage.records import HierarchyRecord, hierarchy_record
@@ -32,7 +32,7 @@ from hicorex.support.compatibility import Interval, StrOptions, fit_context
 from hicorex.support.names import layer_name
 
 # Parameters that mean the same in every layer.
-SHARED = ("structure", "n_init", "max_iter", "tol", "batch_size", "n_jobs", "verbose")
+SHARED = ("structure", "n_init", "max_iter", "tol", "batch_size", "parsimony", "n_jobs", "verbose")
 
 
 class HierarchicalCorex(LayeredEstimator):
@@ -46,11 +46,10 @@ class HierarchicalCorex(LayeredEstimator):
     ----------
     layers : tuple of int or "auto", default=(8, 2, 1)
         Number of factors of each layer, from the bottom up, never growing. "auto" sizes each layer by the
-        bound on held-out samples and adds layers while they explain something beyond chance;
-        ``stop_reason_`` says why it stopped.
-    n_states : int or one for each layer, default=2
-        Number of states of each factor.
-    marginals, structure, n_init, max_iter, tol, batch_size, n_jobs, random_state, verbose
+        bound on held-out samples and adds layers while that raises the bound; ``stop_reason_`` says why it stopped.
+    n_states : int, one for each layer, or "auto", default=2
+        Number of states of each factor. "auto" chooses a number for each layer, as in ``Corex``.
+    marginals, structure, n_init, max_iter, tol, batch_size, parsimony, n_jobs, random_state, verbose
         As in ``Corex``; the marginals are those of the first layer, above it they are categorical.
 
     Attributes
@@ -64,9 +63,10 @@ class HierarchicalCorex(LayeredEstimator):
     n_iter_ : int
         Most iterations of a layer.
     stop_reason_ : StopReason
-        Why there is no further layer: AS_ASKED, ONE_FACTOR on top, or NOTHING or NOTHING_MORE to explain.
+        Why there is no further layer: AS_ASKED, ONE_FACTOR on top, NOTHING or NOTHING_MORE to explain, or a further
+        layer ADDS_NOTHING.
     next_sizing_ : Sizing or None
-        Where there is NOTHING_MORE: the sizes tried for a further layer.
+        Where there is NOTHING_MORE or it ADDS_NOTHING: the sizes tried for a further layer.
     fitted_ : FittedModel
         What the layers have learned, frozen.
 
@@ -90,7 +90,7 @@ class HierarchicalCorex(LayeredEstimator):
 
     _parameter_constraints = PARAMETERS | {
         "layers": [tuple, list, np.ndarray, Integral, StrOptions({"auto"})],
-        "n_states": [Interval(Integral, 2, MOST_STATES, closed="both"), tuple, list, np.ndarray],
+        "n_states": [*PARAMETERS["n_states"], tuple, list, np.ndarray],
     }
 
     def __init__(
@@ -104,6 +104,7 @@ class HierarchicalCorex(LayeredEstimator):
         max_iter: int = 200,
         tol: float = 1e-5,
         batch_size: int | None = None,
+        parsimony: float = PARSIMONY,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -116,6 +117,7 @@ class HierarchicalCorex(LayeredEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.batch_size = batch_size
+        self.parsimony = parsimony
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -188,20 +190,24 @@ class HierarchicalCorex(LayeredEstimator):
             options = options_of(layer, reads_labels=k > 0)
             learned = learn_layer(below, sample_weight, options, engine, notes.within(layer_name(k + 1)), progress)
             sizing = learned.layer.sizing
-            explains = sizing is None or sizing.chosen.explains
-            if k and not explains:
-                stop_reason, next_sizing = StopReason.NOTHING_MORE, sizing
+            if k and self._found and (against := stack.against(learned)) is not None:
+                stop_reason, next_sizing = against, sizing
                 break
             stack.add(learned, engine)
             layers.append(layer)
-            if sizing is not None and not explains:
+            if self._found and sizing is not None and not sizing.chosen.explains:
                 stop_reason = StopReason.NOTHING
                 break
-            if sizing is not None and learned.layer.n_factors == 1:
+            if self._found and learned.layer.n_factors == 1:
                 stop_reason = StopReason.ONE_FACTOR
                 break
         fitted = FittedModel(stack.layers, stack.learned[0].layer.bounds, stack.learned[0].layer.usual, names)
         evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
+        while self._found and (depth := bounds_of([evidence]).depth) < len(layers):
+            stop_reason, next_sizing = StopReason.ADDS_NOTHING, stack.layers[depth].sizing
+            stack.drop(depth)
+            layers, fitted = layers[:depth], replace(fitted, layers=stack.layers)
+            evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
         return replace(
             fitted,
             bounds=bounds_of([evidence]),
@@ -257,7 +263,8 @@ class HierarchicalCorex(LayeredEstimator):
         return {"stop_reason_": fitted.stop_reason, "next_sizing_": fitted.next_sizing}
 
     def _sized(self) -> dict[str, Any]:
-        return {"layers": tuple(layer.n_factors for layer in self.fitted_.layers)}
+        sizes, states = zip(*((layer.n_factors, layer.n_states) for layer in self.fitted_.layers), strict=True)
+        return {"layers": sizes, "n_states": states}
 
     def _through(self, X: Any, function: OfBatch, layer: int | None = None) -> list[tuple[np.ndarray, ...]]:
         """What a function says of new samples, array by array; each for all layers from the bottom up, or for one."""
@@ -276,7 +283,7 @@ class HierarchicalCorex(LayeredEstimator):
             table = source_of(labels)
         return list(zip(*results, strict=True))
 
-    def _layer(self, size: Any, n_states: int, rng: Any, reads_labels: bool) -> Corex:
+    def _layer(self, size: Any, n_states: Any, rng: Any, reads_labels: bool) -> Corex:
         """The unfitted estimator of the next layer."""
         shared = {name: value for name, value in self.get_params().items() if name in SHARED}
         return Corex(
@@ -287,12 +294,20 @@ class HierarchicalCorex(LayeredEstimator):
             **shared,
         )
 
+    @property
+    def _found(self) -> bool:
+        """Whether the layers are to be found."""
+        return isinstance(self.layers, str)
+
     def shape(self) -> tuple[Iterable, Iterable]:
         """The number of factors and of states of each layer; refuses parameters that give none."""
-        if isinstance(self.layers, str):
-            if not isinstance(self.n_states, Integral):
-                raise HicorexError(f'n_states is {self.n_states!r}; with layers="auto" give one number for all layers.')
-            return repeat("auto"), repeat(int(self.n_states))
+        for_all = isinstance(self.n_states, Integral | str)
+        if self._found:
+            if not for_all:
+                raise HicorexError(
+                    f'n_states is {self.n_states!r}; with layers="auto" give "auto" or one number for all layers.'
+                )
+            return repeat("auto"), repeat(self.n_states)
         if isinstance(self.layers, Integral):
             raise HicorexError(f"layers is {self.layers}; write ({self.layers},) for one layer.")
         sizes = list(self.layers)
@@ -303,7 +318,9 @@ class HierarchicalCorex(LayeredEstimator):
                 raise HicorexError(f"layers has {size!r} in it; each layer needs a whole number of factors, 1 or more.")
         if any(above > below for below, above in pairwise(sizes)):
             raise HicorexError(f"layers {tuple(sizes)} grow upward; give the largest first, as in (20, 3, 1).")
-        states = [self.n_states] * len(sizes) if isinstance(self.n_states, Integral) else list(self.n_states)
+        if isinstance(self.n_states, str):
+            return [int(size) for size in sizes], repeat(self.n_states, len(sizes))
+        states = [self.n_states] * len(sizes) if for_all else list(self.n_states)
         if len(states) != len(sizes):
             raise HicorexError(f"n_states lists {len(states)} numbers for {len(sizes)} layers; give one a layer.")
         for number in states:
@@ -347,6 +364,24 @@ class _Stack:
         read = learned.layer.encoder.encode_labels if self.learned else None
         self.stacked.append(StackedLayer(learned.evaluator, read=read))
         self.learned.append(learned)
+
+    def against(self, learned: Learned) -> StopReason | None:
+        """Why a layer whose size was chosen is not worth its place on top; None if it is.
+
+        A layer that feeds another one explains by its most likely states alone, and loses what the rest would add.
+        """
+        above, below = learned.layer.sizing, self.learned[-1].layer.sizing
+        if above is None or not above.chosen.explains:
+            return StopReason.NOTHING_MORE
+        lost = 0.0 if below is None else below.chosen.lost or 0.0
+        return StopReason.ADDS_NOTHING if above.chosen.lower <= lost else None
+
+    def drop(self, depth: int) -> None:
+        """Keep the layers up to this depth alone; the top one then feeds nothing."""
+        self.learned, self.stacked = self.learned[:depth], self.stacked[:depth]
+        top = self.learned[-1]
+        self.learned[-1] = top._replace(layer=replace(top.layer, feeding_joints=None))
+        self.stacked[-1] = self.stacked[-1]._replace(feeding=None)
 
 
 def layers_of(fitted: FittedModel, layers: Sequence[Corex]) -> list[Corex]:

@@ -28,7 +28,8 @@ from hicorex.layer.stream import Stream, advance
 from hicorex.layer.structure import RULES, beyond_chance
 from hicorex.marginals.base import Questions
 from hicorex.selection.significance import LEVEL, held_out_probabilities, link_probabilities
-from hicorex.selection.sizing import Search, Sizing, choose_size
+from hicorex.selection.sizing import STATES, Search, Sizing
+from hicorex.selection.trials import Size, Trials
 
 # How much a factor may exceed the one before it, as a part of the largest total correlation, by rounding.
 ROUNDING = 1e-6
@@ -38,7 +39,7 @@ class LayerOptions(NamedTuple):
     """How a layer is learned; see ``Corex``. ``reads_labels`` says that its table is the labels of a layer below."""
 
     n_factors: int | Literal["auto"]
-    n_states: int
+    n_states: int | Literal["auto"]
     marginals: Any
     structure: str
     n_init: int | Literal["auto"]
@@ -46,11 +47,17 @@ class LayerOptions(NamedTuple):
     tol: float
     batch_size: int | None
     random_state: Any
+    parsimony: float
     reads_labels: bool = False
 
-    def of_size(self, n_factors: int) -> FitOptions:
-        """How a layer of ``n_factors`` factors is fitted."""
-        return FitOptions(n_factors, self.n_states, self.n_init, self.max_iter, self.tol, self.batch_size)
+    @property
+    def is_sized(self) -> bool:
+        """Whether the size is to be chosen, or a part of it."""
+        return "auto" in (self.n_factors, self.n_states)
+
+    def of_size(self, size: Size) -> FitOptions:
+        """How a layer of a size is fitted."""
+        return FitOptions(*size, self.n_init, self.max_iter, self.tol, self.batch_size)
 
 
 class Learned(NamedTuple):
@@ -106,15 +113,13 @@ def learn_layer(
     noted = notes.recall_layer(encoder)
     if noted is not None:
         return Learned(noted, data, LayerEvaluator.of(noted.state, noted.links, data, engine))
-    sizing, n_factors = None, options.n_factors
-    if isinstance(n_factors, str):
-        sizing = _choose_size(data, options, engine, seed, notes, progress)
-        n_factors = sizing.n_factors
-    fit = _fit(data, options, int(n_factors), engine, seed, notes, progress)
-    shown, tcs = _in_order(fit, data, engine, drop_empty=sizing is not None)
+    sizing = _choose_size(data, options, engine, seed, notes, progress) if options.is_sized else None
+    size = _size_of(options) if sizing is None else sizing.size
+    fit = _fit(data, options, size, engine, seed, notes, progress)
+    shown, tcs = _in_order(fit, data, engine, drop_empty=options.n_factors == "auto")
     # Empty factors would only make the fits to halves harder.
     n_used = max(1, int(np.count_nonzero(tcs)))
-    chance = data.to_table(link_probabilities(data, RULES[options.structure], engine, n_used, options.n_states, seed))
+    chance = data.to_table(link_probabilities(data, RULES[options.structure], engine, n_used, size.n_states, seed))
     evidence = gather(data, [StackedLayer(shown.evaluator)], engine, name=table.column_name)
     layer = FittedLayer(
         encoder=encoder,
@@ -179,24 +184,30 @@ def _choose_size(
     notes: Notes,
     progress: Progress,
 ) -> Sizing:
-    """The number of factors that held-out samples ask for."""
-    rule, of_one = RULES[options.structure], replace(options.of_size(1), batch_size=None)
-    look_ahead = label_data if options.reads_labels else None
-    search = Search(data, rule, engine, of_one, seed, look_ahead, progress, notes)
-    return choose_size(search, most=max(1, data.n_columns // 2))
+    """The size that held-out samples ask for."""
+    trials = Trials(data, RULES[options.structure], engine, options.of_size(Size(1, 2)), seed, label_data, notes)
+    given = options.n_factors != "auto"
+    factors = int(options.n_factors) if given else max(1, data.n_columns // 2)
+    states = STATES if options.n_states == "auto" else (int(options.n_states),)
+    return Search(trials, factors, given, states, options.parsimony, progress).choose()
+
+
+def _size_of(options: LayerOptions) -> Size:
+    """The size that was asked for."""
+    return Size(int(options.n_factors), int(options.n_states))
 
 
 def _fit(
     data: Data,
     options: LayerOptions,
-    n_factors: int,
+    size: Size,
     engine: Engine,
     seed: np.random.SeedSequence,
     notes: Notes,
     progress: Progress,
 ) -> Fit:
     """Fit the factors to all samples, or go on with the run in the notes."""
-    fit = fit_layer(data, RULES[options.structure], engine, options.of_size(n_factors), seed, progress, notes)
+    fit = fit_layer(data, RULES[options.structure], engine, options.of_size(size), seed, progress, notes)
     progress.layer_done()
     if not fit.converged:
         warn_caller(

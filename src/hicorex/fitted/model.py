@@ -24,6 +24,7 @@ class StopReason(StrEnum):
     ONE_FACTOR = "there is one factor on top"
     NOTHING = "the first layer explains no more than chance"
     NOTHING_MORE = "a further layer explains no more than chance"
+    ADDS_NOTHING = "a further layer adds nothing"
 
 
 class FileReading(TypedDict, total=False):
@@ -50,7 +51,7 @@ class FittedModel:
     names : the names of the columns, (n_columns,), None if the table has none
     reading : how the file of the samples was read
     stop_reason : why a hierarchy has no further layer
-    next_sizing : the sizes tried for a further layer, if it would explain nothing
+    next_sizing : the sizes tried for a further layer, if it would add nothing
     """
 
     layers: tuple[FittedLayer, ...]

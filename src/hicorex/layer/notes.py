@@ -47,8 +47,8 @@ class Notes:
         """Where the fit of this name is, to these blocks with these options, if it was noted."""
         return None
 
-    def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[int, list[tuple[np.ndarray, int]]]:
-        """What sizes explain of the held-out samples of folds of these sizes, as far as noted."""
+    def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray, float]]]:
+        """What became of sizes, factors and states, on folds of these numbers of held-out samples, as far as noted."""
         return {}
 
 

@@ -9,11 +9,15 @@ from typing import Protocol
 
 
 class SizeTried(Protocol):
-    """A number of factors, and the bound on held-out samples that it gave."""
+    """A size, and the bound on held-out samples that it gave."""
 
     @property
     def n_factors(self) -> int:
         """The number of factors."""
+
+    @property
+    def n_states(self) -> int | None:
+        """The number of states of each."""
 
     @property
     def lower(self) -> float:
@@ -31,7 +35,7 @@ class Progress:
         """A layer begins, 1 for the first."""
 
     def size(self, tried: SizeTried) -> None:
-        """A number of factors was tried on held-out samples."""
+        """A size was tried on held-out samples."""
 
     def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:
         """An iteration, of ``most`` at most, is done: the best objective so far, and the starts still running."""
@@ -49,7 +53,8 @@ class Lines(Progress):
 
     def size(self, tried: SizeTried) -> None:
         """A line for each size."""
-        line = f"{tried.n_factors} factors: {tried.lower:.4f} +- {tried.lower_stderr:.2g} nats on held-out samples"
+        reached = f"{tried.lower:.4f} +- {tried.lower_stderr:.2g} nats on held-out samples"
+        line = f"{tried.n_factors} factors of {tried.n_states} states: {reached}"
         print(line, file=sys.stderr, flush=True)
 
     def iteration(self, number: int, most: int, objective: float, n_starts: int) -> None:

@@ -1,78 +1,84 @@
-"""How many factors a table has: as many as raise the bound on samples that the fit has not seen."""
+"""The size of a layer, factors and states together, by the bound on samples that the fit has not seen.
+
+States come first: with too few of them, factors are spent on levels of one trait. A layer has the fewest states that
+come within ``parsimony`` of the best bound there is, and with so many states as many factors as are worth it. A further
+factor is worth it if it adds more than chance would, and more than this share of what the others add on average, and if
+all factors are then found again in fits to other samples.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from enum import StrEnum
-from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hicorex.bounds.evaluation import Evaluation, LayerEvaluator, Relabel, links_of
-from hicorex.engine import Engine
 from hicorex.information import mean_and_error
-from hicorex.layer.data import Data
-from hicorex.layer.labels import harden
-from hicorex.layer.loop import fit_layer
-from hicorex.layer.notes import Notes
-from hicorex.layer.options import FitOptions
 from hicorex.layer.progress import Progress
-from hicorex.layer.state import State
-from hicorex.layer.structure import Rule
-from hicorex.marginals import Gaussian, SparseCategorical
+from hicorex.selection.trials import Size
+from hicorex.support.compatibility import check_pandas_support
 
-N_FOLDS = 3
-# Rows beyond this many add little to the choice of a size.
-MOST_ROWS = 6000
-N_STARTS = 4
-MOST_ITERATIONS = 50
-# A further factor must add this share of what the others add on average, or it only splits one of them.
-LEAST_SHARE = 0.1
+# Numbers of states that are tried; every second one at first, those between where they may do.
+STATES = (2, 3, 4, 6, 8)
+# The share of the best bound that people who read the factors forgo for fewer of them and fewer states.
+PARSIMONY = 0.06
 # Standard errors by which a difference must exceed zero.
 LEAST_ERRORS = 2.0
-
-# Makes the table of the next layer of labels (m, N), the number of states and weights (N,).
-LabelEncoder = Callable[[np.ndarray, int, np.ndarray, Engine], Data]
+# Every factor must be found again this many times as well as ``parsimony`` says.
+FOUND_AGAIN = 4.0
 
 
 class Tried(NamedTuple):
-    """A number of factors that was tried.
+    """A size that was tried.
 
     lower, lower_stderr : the lower bound on held-out samples and its standard error, in nats
     used : how many of the factors explain anything
+    reproducibility : how well the factor that is found again worst in other folds is found again, from 0 to 1
+    lost : how much less the layer explains by its most likely states, in nats
+    n_states and these two are None in files of early versions
     """
 
     n_factors: int
     lower: float
     lower_stderr: float
     used: int
+    n_states: int | None = None
+    reproducibility: float | None = None
+    lost: float | None = None
 
     @property
     def explains(self) -> bool:
-        """Whether this many factors explain more than chance would."""
+        """Whether this size explains more than chance would."""
         return self.lower > LEAST_ERRORS * self.lower_stderr
 
 
 class SizeReason(StrEnum):
     """Why a layer has as many factors as it has.
 
-    CHANCE : even one factor explains no more than chance would
+    CHANCE : no size explains more than chance would
     FEW_COLUMNS : there are too few columns for more factors
     NOT_ENOUGH_MORE : more factors do not explain enough more
+    NOT_FOUND_AGAIN : more factors explain more, but other samples do not show the same ones
+    AS_ASKED : the number of factors was given, only that of states was chosen
     """
 
     CHANCE = "chance"
     FEW_COLUMNS = "few columns"
     NOT_ENOUGH_MORE = "not enough more"
+    NOT_FOUND_AGAIN = "not found again"
+    AS_ASKED = "as asked"
 
 
 class Sizing(NamedTuple):
-    """The number of factors that was chosen, and what the choice rests on.
+    """The size that was chosen, and what the choice rests on.
 
     tried : the sizes that were tried, rising
-    larger : the best of the larger sizes; this and the rest are None where the reason is another
+    larger : the best of the larger numbers of factors with as many states; this and the next three are None where the
+        reason is another
     gain, gain_stderr : how much more it explains of held-out samples, and its standard error, in nats
     least_gain : how much more it would have to explain
+    n_states : None in files of early versions
+    parsimony : by which it was chosen
+    given : whether the number of factors was given
     """
 
     n_factors: int
@@ -81,206 +87,225 @@ class Sizing(NamedTuple):
     gain: float | None = None
     gain_stderr: float | None = None
     least_gain: float | None = None
+    n_states: int | None = None
+    parsimony: float | None = None
+    given: bool = False
 
     @property
     def reason(self) -> SizeReason:
-        """Why this size was chosen, which follows from the sizes tried."""
+        """Why this number of factors was chosen, which follows from the sizes tried."""
         if not self.chosen.explains:
             return SizeReason.CHANCE
-        return SizeReason.FEW_COLUMNS if best_larger(self.n_factors, self.tried) is None else SizeReason.NOT_ENOUGH_MORE
+        if self.given:
+            return SizeReason.AS_ASKED
+        if self.larger is None:
+            return SizeReason.FEW_COLUMNS
+        enough = self.gain is not None and self.least_gain is not None and self.gain > self.least_gain
+        return SizeReason.NOT_FOUND_AGAIN if enough else SizeReason.NOT_ENOUGH_MORE
+
+    @property
+    def size(self) -> Size:
+        """The size that was chosen, of a model of this version."""
+        if self.n_states is None:
+            raise ValueError("an early version did not choose states")
+        return Size(self.n_factors, self.n_states)
 
     @property
     def chosen(self) -> Tried:
         """The size that was chosen."""
-        return next(size for size in self.tried if size.n_factors == self.n_factors)
+        return next(size for size in self.tried if (size.n_factors, size.n_states) == (self.n_factors, self.n_states))
+
+    @property
+    def best(self) -> Tried:
+        """The size that explains most of held-out samples."""
+        return max(self.tried, key=lambda size: size.lower)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for each size tried."""
+        pd = check_pandas_support("to_frame")
+        rows = [
+            {
+                "factors": size.n_factors,
+                "states": size.n_states,
+                "lower": size.lower,
+                "lower_stderr": size.lower_stderr,
+                "reproducibility": size.reproducibility,
+                "used": size.used,
+                "chosen": size == self.chosen,
+            }
+            for size in self.tried
+        ]
+        return pd.DataFrame(rows)
 
 
-class Fold(NamedTuple):
-    """Samples to fit to, and others to evaluate the fit on."""
+class Trying(Protocol):
+    """What tries sizes; see ``Trials``."""
 
-    training: Data
-    held_out: Data
+    sample_weight: np.ndarray
+
+    def explained(self, size: Size) -> np.ndarray:
+        """What a stack on a layer of this size explains of each held-out sample, (N,)."""
+
+    def used(self, size: Size) -> int:
+        """How many factors explain anything."""
+
+    def reproducibility(self, size: Size) -> float:
+        """How well the worst factor is found again."""
+
+    def lost(self, size: Size) -> float:
+        """How much less the layer explains by its most likely states."""
 
 
 class Search:
-    """Held-out bounds of layers of several sizes, on the same folds.
+    """A search over sizes that visits few of them.
 
-    rule, options, seed : of the fits
-    look_ahead : makes the table of one more factor above a layer, which is credited with what that explains; or None
+    trials : try a size
+    factors : the number of factors if it is given, or the most there may be
+    given : whether it is given
+    states : the numbers of states that there may be, rising
+    parsimony : moves the choice; see ``Corex``
     progress : hears of each size
-    notes : keep what each size explains, by number of factors and fold
     """
 
     def __init__(
-        self,
-        data: Data,
-        rule: Rule,
-        engine: Engine,
-        options: FitOptions,
-        seed: np.random.SeedSequence,
-        look_ahead: LabelEncoder | None,
-        progress: Progress,
-        notes: Notes,
+        self, trials: Trying, factors: int, given: bool, states: Sequence[int], parsimony: float, progress: Progress
     ):
-        self._rule, self._engine, self._seed = rule, engine, seed
-        self._look_ahead, self._progress, self._notes = look_ahead, progress, notes
-        self._options = replace(
-            options, n_starts=N_STARTS, improve=False, max_iter=min(options.max_iter, MOST_ITERATIONS)
-        )
-        self._folds = _folds(data, engine, seed)
-        self._sample_weight = np.concatenate([fold.held_out.sample_weight for fold in self._folds]).astype(float)
-        # By number of factors and fold, what the layer explains of the held-out samples, and how many factors it uses.
-        self._parts: dict[int, list[tuple[np.ndarray, int]]] = notes.recall_sizes(
-            [fold.held_out.n_samples for fold in self._folds]
-        )
-        self.tried: dict[int, Tried] = {}
+        self._trials, self._factors, self._given, self._states = trials, factors, given, list(states)
+        self._parsimony, self._progress = parsimony, progress
+        self.tried: dict[Size, Tried] = {}
 
-    def more_is_better(self, few: int, many: int) -> bool:
-        """Whether the larger size explains more by enough."""
-        return self.gain(few, many)[0] > self.least_gain(few, many)
+    def choose(self) -> Sizing:
+        """The size of a layer."""
+        near = self._factors if self._given else 1
+        for n_states in self._states[::2]:
+            near = self._climb(Size(near, n_states)).n_factors
+        self._refine(self._best())
+        size = self._best()
+        if self.tried[size].explains:
+            size = self._worth_it(self._fewest_states())
+        if not self.tried[size].explains:
+            size = Size(self._factors if self._given else 1, self._states[0])
+            self._try(size)
+        return self._sizing(size)
 
-    def gain(self, few: int, many: int) -> tuple[float, float]:
+    def _climb(self, first: Size) -> Size:
+        """Double the number of factors, or halve it, while that raises the bound; return the best size."""
+        self._try(first)
+        best, step, failures = first, first, 0
+        # From one factor on, the first step may lead to a number that happens not to fit.
+        while not self._given and failures < (2 if first.n_factors == 1 else 1):
+            step = step._replace(n_factors=2 * step.n_factors)
+            if step.n_factors > self._factors or step.n_factors >= self._surplus():
+                break
+            best, failures = (step, 0) if self._try(step).lower > self.tried[best].lower else (best, failures + 1)
+        while not self._given and best.n_factors > 1 and best.n_factors <= first.n_factors:
+            fewer = best._replace(n_factors=best.n_factors // 2)
+            if self._try(fewer).lower <= self.tried[best].lower:
+                break
+            best = fewer
+        return best
+
+    def _refine(self, best: Size) -> None:
+        """Try numbers of factors about the best size so far."""
+        if self._given:
+            return
+        used = best._replace(n_factors=max(1, self.tried[best].used))
+        if used != best:
+            self._try(used)
+        high = min(2 * best.n_factors, self._factors + 1) if used == best else used.n_factors + 1
+        self._narrow(used.n_factors // 2, used, high, lambda a, b: self._try(b).lower > self._try(a).lower)
+
+    def _fewest_states(self) -> Size:
+        """The best size of those with the fewest states that come close to the best bound."""
+        close = (1 - self._parsimony) * self.tried[self._best()].lower
+        size = self._best(min(size.n_states for size, tried in self.tried.items() if tried.lower >= close))
+        for n_states in reversed([k for k in self._states if k < size.n_states]):
+            for near in {size.n_factors, self._best().n_factors}:
+                self._try(Size(near, n_states))
+            if self.tried[self._best(n_states)].lower < close:
+                break
+            size = self._best(n_states)
+        return size
+
+    def _worth_it(self, size: Size) -> Size:
+        """As many factors as are worth it, with the states of a size of the best bound."""
+        if self._given:
+            return size
+        used = size._replace(n_factors=max(1, self.tried[size].used))
+        high = min(2 * size.n_factors, self._factors + 1) if used == size else size.n_factors
+        self._try(used)
+        size, low = used, used.n_factors // 2
+        while low and not self._is_worth(size._replace(n_factors=low), size):
+            size, high, low = size._replace(n_factors=low), size.n_factors, low // 2
+        return self._narrow(low, size, high, self._is_worth)
+
+    def _narrow(self, low: int, size: Size, high: int, better: Callable[[Size, Size], bool]) -> Size:
+        """Halve the gaps below and above a size until there are none; ``low`` is too small, ``high`` too large."""
+        while size.n_factors - low > 1 or high - size.n_factors > 1:
+            if high - size.n_factors > 1:
+                more = size._replace(n_factors=(size.n_factors + high) // 2)
+                if better(size, more):
+                    low, size = size.n_factors, more
+                else:
+                    high = more.n_factors
+            if size.n_factors - low > 1:
+                fewer = size._replace(n_factors=(low + size.n_factors) // 2)
+                if better(fewer, size):
+                    low = fewer.n_factors
+                else:
+                    size, high = fewer, size.n_factors
+        return size
+
+    def _is_worth(self, few: Size, many: Size) -> bool:
+        """Whether more factors are worth it: the larger bound is needed, or they add enough and are found again."""
+        one, other = self._try(few), self._try(many)
+        close = (1 - self._parsimony) * self.tried[self._best()].lower
+        if one.lower < close:
+            return other.lower > one.lower
+        return self._gain(few, many)[0] > self._least_gain(few, many) and self._found_again(other)
+
+    def _found_again(self, tried: Tried) -> bool:
+        return tried.reproducibility is None or tried.reproducibility >= min(1.0, FOUND_AGAIN * self._parsimony)
+
+    def _gain(self, few: Size, many: Size) -> tuple[float, float]:
         """How much more the larger size explains, and its standard error."""
-        return mean_and_error(self.explained(many) - self.explained(few), self._sample_weight)
+        difference = self._trials.explained(many) - self._trials.explained(few)
+        return mean_and_error(difference, self._trials.sample_weight)
 
-    def least_gain(self, few: int, many: int) -> float:
+    def _least_gain(self, few: Size, many: Size) -> float:
         """How much more the larger size must explain."""
-        each = max(self.tried[few].lower, 0) / few
-        return max(LEAST_ERRORS * self.gain(few, many)[1], LEAST_SHARE * each * (many - few))
+        each = max(self.tried[few].lower, 0) / few.n_factors
+        share = self._parsimony * each * (many.n_factors - few.n_factors)
+        return max(LEAST_ERRORS * self._gain(few, many)[1], share)
 
-    def explained(self, n_factors: int) -> np.ndarray:
-        """What a layer of this size explains of each held-out sample, (N,)."""
-        done = self._parts.get(n_factors, [])
-        for at in range(len(done), len(self._folds)):
-            done = [*done, self._try(n_factors, at)]
-            self._parts = self._parts | {n_factors: done}
-            self._notes.note("sizes", self._parts)
-        explained, used = zip(*done, strict=True)
-        values = np.concatenate(explained)
-        if n_factors not in self.tried:
-            self.tried[n_factors] = Tried(n_factors, *mean_and_error(values, self._sample_weight), max(used))
-            self._progress.size(self.tried[n_factors])
-        return values
+    def _try(self, size: Size) -> Tried:
+        if size not in self.tried:
+            bound = mean_and_error(self._trials.explained(size), self._trials.sample_weight)
+            more = self._trials.reproducibility(size), self._trials.lost(size)
+            self.tried[size] = Tried(size.n_factors, *bound, self._trials.used(size), size.n_states, *more)
+            self._progress.size(self.tried[size])
+        return self.tried[size]
 
-    def sizing(self, size: int) -> Sizing:
+    def _best(self, n_states: int | None = None) -> Size:
+        """The size of the best bound, with this number of states if it is given; the smallest of equal ones."""
+        sizes = [size for size in sorted(self.tried) if n_states in (None, size.n_states)]
+        return max(sizes, key=lambda size: self.tried[size].lower)
+
+    def _surplus(self) -> float:
+        """The smallest number of factors that left some of them without use."""
+        return min((size.n_factors for size, tried in self.tried.items() if tried.used < tried.n_factors), default=np.inf)
+
+    def _sizing(self, size: Size) -> Sizing:
         """The choice of a size that was tried, with the numbers that it rests on."""
-        tried = tuple(self.tried[n] for n in sorted(self.tried))
-        larger = best_larger(size, tried)
-        if larger is None or not self.tried[size].explains:
-            return Sizing(size, tried)
-        return Sizing(size, tried, larger, *self.gain(size, larger), self.least_gain(size, larger))
-
-    def _try(self, n_factors: int, at: int) -> tuple[np.ndarray, int]:
-        """What a layer of this size explains of the held-out samples of a fold, and how many factors it uses."""
-        fold, name = self._folds[at], f"{n_factors} factors, fold {at}"
-        state = self._fit(fold.training, n_factors, name)
-        soft, soft_new = self._evaluate(state, fold)
-        used = int((soft.unique @ fold.training.sample_weight > 0).sum())
-        if self._look_ahead is None or used < 2:
-            return soft_new.explained, used
-        # What the factors have in common is not lost to a stack: one more factor above may explain it.
-        hard, hard_new = self._evaluate(state, fold, harden)
-        above = Fold(
-            self._look_ahead(hard.labels, len(state.prior), fold.training.sample_weight, self._engine),
-            self._look_ahead(hard_new.labels, len(state.prior), fold.held_out.sample_weight, self._engine),
+        tried = tuple(self.tried[each] for each in sorted(self.tried))
+        chosen = Sizing(
+            size.n_factors, tried, n_states=size.n_states, parsimony=self._parsimony, given=self._given
         )
-        top, top_new = self._evaluate(self._fit(above.training, 1, f"{name}, above"), above)
-        of_layer, of_labels, of_top = (
-            np.average(evaluation.explained, weights=fold.training.sample_weight) for evaluation in (soft, hard, top)
+        larger = [other for other in self.tried if other.n_states == size.n_states and other.n_factors > size.n_factors]
+        if not larger or self._given or not self.tried[size].explains:
+            return chosen
+        best = max(larger, key=lambda other: self.tried[other].lower)
+        gain, stderr = self._gain(size, best)
+        return chosen._replace(
+            larger=best.n_factors, gain=gain, gain_stderr=stderr, least_gain=self._least_gain(size, best)
         )
-        if of_layer >= of_labels + of_top:
-            return soft_new.explained, used
-        return hard_new.explained + top_new.explained, used
-
-    def _fit(self, data: Data, n_factors: int, name: str) -> State:
-        """A layer of this size; ``name`` is what notes call the fit."""
-        seed = np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, n_factors))
-        options = replace(self._options, n_factors=n_factors)
-        return fit_layer(data, self._rule, self._engine, options, seed, notes=self._notes, name=name).state
-
-    def _evaluate(self, state: State, fold: Fold, relabel: Relabel | None = None) -> tuple[Evaluation, Evaluation]:
-        """What the labels of a layer say about the samples that it was fitted to, and about the held-out ones."""
-        links = links_of(state, fold.training)
-        fitted = LayerEvaluator.of(state, links, fold.training, self._engine, relabel=relabel)
-        new = LayerEvaluator.of(state, links, fold.held_out, self._engine, fitted.smoothed, relabel)
-        return fitted.evaluate(fold.training, self._engine), new.evaluate(fold.held_out, self._engine)
-
-
-def choose_size(search: Search, most: int) -> Sizing:
-    """The smallest size that no larger one improves upon, ``most`` at most; 1 if that explains no more than chance."""
-    size = _narrow(search, *_double(search, most))
-    return search.sizing(size if search.tried[size].explains else 1)
-
-
-def _double(search: Search, most: int) -> tuple[int, int, int]:
-    """Double the size until that does not help, twice in a row.
-
-    Return a size that is too small, the best one, and one that is too large. The second doubling is not tried where
-    the first leaves factors without use.
-    """
-    low, size, failed = 0, 1, 0
-    search.explained(size)
-    for step in (2**power for power in count(1)):
-        if step > most or (failed and search.tried[failed].used < failed):
-            break
-        if search.more_is_better(size, step):
-            low, size, failed = size, step, 0
-        elif failed:
-            break
-        else:
-            failed = step
-    return low, size, failed or most + 1
-
-
-def _narrow(search: Search, low: int, size: int, high: int) -> int:
-    """Halve the gaps below and above the best size until there are none; ``low`` is too small, ``high`` too large."""
-    while size - low > 1 or high - size > 1:
-        if high - size > 1:
-            more = (size + high) // 2
-            if search.more_is_better(size, more):
-                low, size = size, more
-            else:
-                high = more
-        if size - low > 1:
-            fewer = (low + size) // 2
-            if search.more_is_better(fewer, size):
-                low = fewer
-            else:
-                size, high = fewer, size
-    return size
-
-
-def _folds(data: Data, engine: Engine, seed: np.random.SeedSequence) -> list[Fold]:
-    """Random folds of the samples, or of some of them, in memory."""
-    rng = np.random.default_rng(seed.spawn(1)[0])
-    rows = rng.permutation(data.n_samples)[:MOST_ROWS]
-    some = data.take(rows, engine)
-    place = _places(some)
-    return [
-        Fold(some.take(np.flatnonzero(held_out == 0), engine), some.take(np.flatnonzero(held_out), engine))
-        for held_out in (place % N_FOLDS == at for at in range(min(N_FOLDS, place.max() + 1)))
-    ]
-
-
-def _places(data: Data) -> np.ndarray:
-    """The place of each sample in turn, (N,); copies of a sample share one, so that none is held out from itself.
-
-    Equal samples are copies if the numbers of a column tell all others apart; of categories, equal samples are usual.
-    """
-    in_turn = np.arange(data.n_samples)
-    numbers = [b for b, block in enumerate(data.blocks) if isinstance(block, Gaussian)]
-    if not numbers or any(isinstance(block, SparseCategorical) for block in data.blocks):
-        return in_turn
-    samples = [tuple(of_block) for of_block in data.samples]
-    _, first, group = np.unique(samples[numbers[0]][0][0], return_index=True, return_inverse=True)
-    if first.size in (1, data.n_samples):
-        return in_turn
-    original = first[group]
-    copies = all((array == array[..., original]).all() for of_block in samples for array in of_block)
-    return np.searchsorted(np.sort(first), original) if copies else in_turn
-
-
-def best_larger(size: int, tried: Sequence[Tried]) -> int | None:
-    """The larger size that explains most of held-out samples; None if none was tried."""
-    larger = [other for other in tried if other.n_factors > size]
-    return max(larger, key=lambda other: other.lower).n_factors if larger else None

@@ -14,7 +14,7 @@ from hicorex.layer.stream import Stream
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
 from hicorex.marginals.joint import Joint
-from hicorex.selection.sizing import Sizing, Tried, best_larger
+from hicorex.selection.sizing import Sizing, Tried
 from hicorex.storage.records import COREX_FIELDS, HIERARCHY_FIELDS, CorexRecord, HierarchyRecord
 
 
@@ -34,11 +34,11 @@ def _of_fields(cls: Any) -> Stored:
 def _sizing(n_factors: int, tried: tuple[Tried, ...], reason: str = "", **compared: Any) -> Sizing:
     """A choice of size. Its reason follows from the sizes tried; early files hold the reason in words, and no gain."""
     sizing = Sizing(n_factors, tried, **compared)
-    larger = best_larger(n_factors, tried)
-    if larger is None or not sizing.chosen.explains or compared:
+    larger = [size for size in tried if size.n_factors > n_factors]
+    if compared or not larger or not sizing.chosen.explains:
         return sizing
-    lower = {size.n_factors: size.lower for size in tried}
-    return sizing._replace(larger=larger, gain=lower[larger] - lower[n_factors])
+    best = max(larger, key=lambda size: size.lower)
+    return sizing._replace(larger=best.n_factors, gain=best.lower - sizing.chosen.lower)
 
 
 def _bounds(no_upper: NoUpper | str | None, **held: Any) -> Bounds:

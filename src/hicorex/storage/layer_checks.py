@@ -119,9 +119,14 @@ def check_sums(sums: Any, n_blocks: int, n_states: int, n_factors: int) -> None:
 @checking()
 def check_sizes(sizes: Any, fold_sizes: Sequence[int]) -> None:
     """Refuse what was noted of the sizes tried if it does not fit folds of these numbers of held-out samples."""
-    for n_factors, done in sizes.items():
-        whole(n_factors, "a size tried", 1)
+    n_all = sum(fold_sizes)
+    for size, done in sizes.items():
+        n_factors, n_states = is_a(tuple, size, "a size tried")
+        whole(n_factors, "a number of factors", 1)
+        whole(n_states, "a number of states", 2, MOST_STATES)
         agree(len(is_a(list, done, "what a size explains")) <= len(fold_sizes), "what a size explains", "the folds")
-        for n_samples, (explained, used) in zip(fold_sizes, done, strict=False):
+        for n_samples, (explained, labels, lost) in zip(fold_sizes, done, strict=False):
             array_of(explained, "what a size explains", "f", (n_samples,))
-            whole(used, "a number of factors in use", 0)
+            array_of(labels, "the labels of a size", "u", (None, n_all), 0, n_states - 1)
+            agree(len(labels) <= n_factors, "the labels of a size", "its factors")
+            number(lost, "what is lost by most likely states")

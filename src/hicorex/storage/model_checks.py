@@ -16,8 +16,8 @@ from hicorex.layer.structure import most_links
 from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Block, Questions
 from hicorex.marginals.joint import Joint
-from hicorex.selection.sizing import SizeReason, Sizing, Tried
-from hicorex.storage.layer_checks import check_parameters, check_state, check_sums
+from hicorex.selection.sizing import Sizing, Tried
+from hicorex.storage.layer_checks import MOST_STATES, check_parameters, check_state, check_sums
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
 from hicorex.support.names import layer_factor_names, layer_name
 
@@ -190,11 +190,18 @@ def _check_sizing(sizing: Any) -> None:
         whole(tried.used, "a number of factors in use", 0)
         number(tried.lower, "a bound")
         number(tried.lower_stderr, "a standard error", 0, missing=True)
-    sizes = [tried.n_factors for tried in sizing.tried]
-    agree(sizing.n_factors in sizes, "the size chosen", "those tried")
-    agree((sizing.larger is not None) == (sizing.reason is SizeReason.NOT_ENOUGH_MORE), "the reason", "those tried")
+        if tried.n_states is not None:  # files of early versions have none of these
+            whole(tried.n_states, "a number of states", 2, MOST_STATES)
+            number(tried.reproducibility, "a reproducibility", 0, 1)
+            number(tried.lost, "what is lost by most likely states")
+    sizes = [(tried.n_factors, tried.n_states) for tried in sizing.tried]
+    agree((sizing.n_factors, sizing.n_states) in sizes, "the size chosen", "those tried")
+    if sizing.parsimony is not None:
+        number(sizing.parsimony, "parsimony", 0, 1)
+    is_a(bool, sizing.given, "whether the factors were given")
     if sizing.larger is not None:
-        agree(sizing.larger in sizes and sizing.larger > sizing.n_factors, "the larger size", "those tried")
+        agree((sizing.larger, sizing.n_states) in sizes, "the larger size", "those tried")
+        agree(sizing.larger > sizing.n_factors, "the larger size", "the one chosen")
         number(sizing.gain, "a gain")
         for name in ("gain_stderr", "least_gain"):  # files of an early version have none
             if getattr(sizing, name) is not None:

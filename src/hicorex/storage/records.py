@@ -26,11 +26,11 @@ class HierarchyRecord(SimpleNamespace):
 ModelRecord = CorexRecord | HierarchyRecord
 
 COREX_PARAMETERS = (
-    *("batch_size", "marginals", "max_iter", "n_factors", "n_init", "n_jobs", "n_states", "random_state"),
+    *("batch_size", "marginals", "max_iter", "n_factors", "n_init", "n_jobs", "n_states", "parsimony", "random_state"),
     *("structure", "tol", "verbose"),
 )
 HIERARCHY_PARAMETERS = (
-    *("batch_size", "layers", "marginals", "max_iter", "n_init", "n_jobs", "n_states", "random_state"),
+    *("batch_size", "layers", "marginals", "max_iter", "n_init", "n_jobs", "n_states", "parsimony", "random_state"),
     *("structure", "tol", "verbose"),
 )
 # What belongs to a model of one layer or of several: its columns, its file, the output that is set.

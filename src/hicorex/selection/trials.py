@@ -1,0 +1,189 @@
+"""Trials of sizes: layers of one start, fitted to some of the samples and evaluated on the others.
+
+Every size is tried on the same folds, so that sizes are compared sample by sample. A layer is credited with what a
+stack would explain: what its factors have in common is not lost, for one more factor above them may explain it.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hicorex.bounds.evaluation import Evaluation, LayerEvaluator, Relabel, links_of
+from hicorex.engine import Engine
+from hicorex.layer.data import Data
+from hicorex.layer.labels import harden
+from hicorex.layer.loop import fit_layer
+from hicorex.layer.notes import Notes
+from hicorex.layer.options import FitOptions
+from hicorex.layer.state import UNUSED_NATS, State
+from hicorex.layer.structure import Rule
+from hicorex.marginals import Gaussian, SparseCategorical
+from hicorex.selection.likeness import reproducibility
+
+N_FOLDS = 3
+# Rows beyond this many add little to the choice of a size.
+MOST_ROWS = 6000
+# A trial is not fitted to the end, which gains nothing on held-out samples.
+MOST_ITERATIONS, TOL = 40, 2e-3
+
+# Makes the table of the next layer of labels (m, N), the number of states and weights (N,).
+LabelEncoder = Callable[[np.ndarray, int, np.ndarray, Engine], Data]
+
+
+class Size(NamedTuple):
+    """The size of a layer."""
+
+    n_factors: int
+    n_states: int
+
+
+class Trial(NamedTuple):
+    """What became of a size on one fold.
+
+    explained : (T,), what a stack on top of the layer explains of each held-out sample, in nats
+    labels : (u, N), the most likely states of the factors in use, of all samples
+    lost : how much less the layer explains of the held-out samples by its most likely states, in nats
+    """
+
+    explained: np.ndarray
+    labels: np.ndarray
+    lost: float
+
+
+class Fold(NamedTuple):
+    """Samples to fit to, others to evaluate the fit on, and the places (T,) of these among all."""
+
+    training: Data
+    held_out: Data
+    places: np.ndarray
+
+
+class Trials:
+    """Tries sizes, each once, and remembers what became of them.
+
+    rule, options, seed : of the fits
+    encode_labels : makes the table of the factor above a layer
+    notes : keep the trials by size and fold
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        rule: Rule,
+        engine: Engine,
+        options: FitOptions,
+        seed: np.random.SeedSequence,
+        encode_labels: LabelEncoder,
+        notes: Notes,
+    ):
+        self._rule, self._engine, self._seed, self._encode_labels = rule, engine, seed, encode_labels
+        self._options = replace(
+            options,
+            n_starts=1,
+            improve=False,
+            batch_size=None,
+            max_iter=min(options.max_iter, MOST_ITERATIONS),
+            tol=max(options.tol, TOL),
+        )
+        self._folds, self._weight_of_all = _folds(data, engine, seed)
+        self.sample_weight = np.concatenate([fold.held_out.sample_weight for fold in self._folds]).astype(float)
+        self._notes = notes
+        self._trials: dict[Size, list[Trial]] = {
+            Size(*size): [Trial(*trial) for trial in done]
+            for size, done in notes.recall_sizes([fold.held_out.n_samples for fold in self._folds]).items()
+        }
+
+    def explained(self, size: Size) -> np.ndarray:
+        """What a stack on a layer of this size explains of each held-out sample, (N,)."""
+        return np.concatenate([trial.explained for trial in self._of(size)])
+
+    def used(self, size: Size) -> int:
+        """How many factors of a layer of this size explain anything."""
+        return max(len(trial.labels) for trial in self._of(size))
+
+    def reproducibility(self, size: Size) -> float:
+        """How well the factor that is found again worst in other folds is found again, from 0 to 1."""
+        return reproducibility([trial.labels for trial in self._of(size)], size.n_states, self._weight_of_all)
+
+    def lost(self, size: Size) -> float:
+        """How much less a layer of this size explains by its most likely states, in nats."""
+        weight = [float(fold.held_out.sample_weight.sum()) for fold in self._folds]
+        return float(np.average([trial.lost for trial in self._of(size)], weights=weight))
+
+    def _of(self, size: Size) -> list[Trial]:
+        done = self._trials.get(size, [])
+        for at in range(len(done), len(self._folds)):
+            done = [*done, self._try(size, at)]
+            self._trials = self._trials | {size: done}
+            self._notes.note("sizes", {tuple(key): [tuple(trial) for trial in of] for key, of in self._trials.items()})
+        return done
+
+    def _try(self, size: Size, at: int) -> Trial:
+        """Fit a layer of this size to the samples of a fold, and evaluate it on the others."""
+        fold, name = self._folds[at], f"{size.n_factors} factors of {size.n_states} states, fold {at}"
+        state = self._fit(fold.training, size, name)
+        soft, soft_new = self._evaluate(state, fold)
+        used = np.average(soft.unique, axis=1, weights=fold.training.sample_weight) > UNUSED_NATS
+        labels = np.empty((int(used.sum()), self._weight_of_all.size), np.uint8)
+        labels[:, fold.places] = soft_new.labels[used]
+        labels[:, np.delete(np.arange(labels.shape[1]), fold.places)] = soft.labels[used]
+        if len(labels) < 2:
+            return Trial(soft_new.explained, labels, 0.0)
+        hard, hard_new = self._evaluate(state, fold, harden)
+        above = Fold(
+            self._encode_labels(hard.labels, size.n_states, fold.training.sample_weight, self._engine),
+            self._encode_labels(hard_new.labels, size.n_states, fold.held_out.sample_weight, self._engine),
+            fold.places,
+        )
+        top, top_new = self._evaluate(self._fit(above.training, Size(1, size.n_states), f"{name}, above"), above)
+        mean = (np.average(of.explained, weights=fold.training.sample_weight) for of in (soft, hard, top))
+        of_layer, of_labels, of_top = mean
+        explained = soft_new.explained if of_layer >= of_labels + of_top else hard_new.explained + top_new.explained
+        lost = np.average(soft_new.explained - hard_new.explained, weights=fold.held_out.sample_weight)
+        return Trial(explained, labels, float(lost))
+
+    def _fit(self, data: Data, size: Size, name: str) -> State:
+        """A layer of this size; ``name`` is what notes call the fit."""
+        options = replace(self._options, n_factors=size.n_factors, n_states=size.n_states)
+        return fit_layer(data, self._rule, self._engine, options, self._seed, notes=self._notes, name=name).state
+
+    def _evaluate(self, state: State, fold: Fold, relabel: Relabel | None = None) -> tuple[Evaluation, Evaluation]:
+        """What the labels of a layer say about the samples that it was fitted to, and about the held-out ones."""
+        links = links_of(state, fold.training)
+        fitted = LayerEvaluator.of(state, links, fold.training, self._engine, relabel=relabel)
+        new = LayerEvaluator.of(state, links, fold.held_out, self._engine, fitted.smoothed, relabel)
+        return fitted.evaluate(fold.training, self._engine), new.evaluate(fold.held_out, self._engine)
+
+
+def _folds(data: Data, engine: Engine, seed: np.random.SeedSequence) -> tuple[list[Fold], np.ndarray]:
+    """Random folds of the samples, or of some of them, in memory, and the weights of all of these (N,)."""
+    rng = np.random.default_rng(seed.spawn(1)[0])
+    rows = rng.permutation(data.n_samples)[:MOST_ROWS]
+    some = data.take(rows, engine)
+    place = _places(some)
+    folds = []
+    for at in range(min(N_FOLDS, place.max() + 1)):
+        held_out = place % N_FOLDS == at
+        places = np.flatnonzero(held_out)
+        folds.append(Fold(some.take(np.flatnonzero(~held_out), engine), some.take(places, engine), places))
+    return folds, some.sample_weight
+
+
+def _places(data: Data) -> np.ndarray:
+    """The place of each sample in turn, (N,); copies of a sample share one, so that none is held out from itself.
+
+    Equal samples are copies if the numbers of a column tell all others apart; of categories, equal samples are usual.
+    """
+    in_turn = np.arange(data.n_samples)
+    numbers = [b for b, block in enumerate(data.blocks) if isinstance(block, Gaussian)]
+    if not numbers or any(isinstance(block, SparseCategorical) for block in data.blocks):
+        return in_turn
+    samples = [tuple(of_block) for of_block in data.samples]
+    _, first, group = np.unique(samples[numbers[0]][0][0], return_index=True, return_inverse=True)
+    if first.size in (1, data.n_samples):
+        return in_turn
+    original = first[group]
+    copies = all((array == array[..., original]).all() for of_block in samples for array in of_block)
+    return np.searchsorted(np.sort(first), original) if copies else in_turn
