@@ -47,7 +47,7 @@ class Notes:
         """Where the fit of this name is, to these blocks with these options, if it was noted."""
         return None
 
-    def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray, float]]]:
+    def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[tuple[int, int], list[tuple[np.ndarray, ...]]]:
         """What became of sizes, factors and states, on folds of these numbers of held-out samples, as far as noted."""
         return {}
 

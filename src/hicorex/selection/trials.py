@@ -12,6 +12,7 @@ import numpy as np
 
 from hicorex.bounds.evaluation import Evaluation, LayerEvaluator, Relabel, links_of
 from hicorex.engine import Engine
+from hicorex.information import mean_and_error
 from hicorex.layer.data import Data
 from hicorex.layer.labels import harden
 from hicorex.layer.loop import fit_layer
@@ -27,6 +28,11 @@ N_FOLDS = 3
 MOST_ROWS = 6000
 # A trial is not fitted to the end, which gains nothing on held-out samples.
 MOST_ITERATIONS, TOL = 40, 2e-3
+# One factor above others is soon what it will be.
+MOST_ITERATIONS_ABOVE = 8
+
+# Standard errors by which a difference must exceed zero.
+LEAST_ERRORS = 2.0
 
 # Makes the table of the next layer of labels (m, N), the number of states and weights (N,).
 LabelEncoder = Callable[[np.ndarray, int, np.ndarray, Engine], Data]
@@ -39,17 +45,44 @@ class Size(NamedTuple):
     n_states: int
 
 
+class Tried(NamedTuple):
+    """A size that was tried.
+
+    lower, lower_stderr : the lower bound on held-out samples and its standard error, in nats
+    used : how many of the factors explain anything
+    n_states : None in files of early versions
+    reproducibility : how well the factor that is found again worst in other folds is found again, from 0 to 1
+    lost : how much less the layer explains by its most likely states, in nats; this and the one before are None for a
+        size that was tried on one fold alone
+    """
+
+    n_factors: int
+    lower: float
+    lower_stderr: float
+    used: int
+    n_states: int | None = None
+    reproducibility: float | None = None
+    lost: float | None = None
+
+    @property
+    def explains(self) -> bool:
+        """Whether this size explains more than chance would."""
+        return self.lower > LEAST_ERRORS * self.lower_stderr
+
+
 class Trial(NamedTuple):
     """What became of a size on one fold.
 
-    explained : (T,), what a stack on top of the layer explains of each held-out sample, in nats
+    alone : (T,), what the layer explains of each held-out sample, in nats
+    hard : (T,), what it explains by its most likely states
+    stacked : (T,), that, and what one factor above explains of those states
     labels : (u, N), the most likely states of the factors in use, of all samples
-    lost : how much less the layer explains of the held-out samples by its most likely states, in nats
     """
 
-    explained: np.ndarray
+    alone: np.ndarray
+    hard: np.ndarray
+    stacked: np.ndarray
     labels: np.ndarray
-    lost: float
 
 
 class Fold(NamedTuple):
@@ -84,41 +117,56 @@ class Trials:
             n_starts=1,
             improve=False,
             batch_size=None,
-            max_iter=min(options.max_iter, MOST_ITERATIONS),
             tol=max(options.tol, TOL),
         )
         self._folds, self._weight_of_all = _folds(data, engine, seed)
-        self.sample_weight = np.concatenate([fold.held_out.sample_weight for fold in self._folds]).astype(float)
         self._notes = notes
         self._trials: dict[Size, list[Trial]] = {
             Size(*size): [Trial(*trial) for trial in done]
             for size, done in notes.recall_sizes([fold.held_out.n_samples for fold in self._folds]).items()
         }
 
-    def explained(self, size: Size) -> np.ndarray:
-        """What a stack on a layer of this size explains of each held-out sample, (N,)."""
-        return np.concatenate([trial.explained for trial in self._of(size)])
+    def scout(self, size: Size) -> Tried:
+        """What became of a size on one fold alone."""
+        return self._tried(size, 1)
 
-    def used(self, size: Size) -> int:
-        """How many factors of a layer of this size explain anything."""
-        return max(len(trial.labels) for trial in self._of(size))
+    def on_all_folds(self, size: Size) -> Tried:
+        """What became of a size on all folds."""
+        tried, done = self._tried(size, len(self._folds)), self._done(size, len(self._folds))
+        lost = np.concatenate([trial.alone - trial.hard for trial in done])
+        return tried._replace(
+            reproducibility=reproducibility([trial.labels for trial in done], size.n_states, self._weight_of_all),
+            lost=float(np.average(lost, weights=self._weight(len(self._folds)))),
+        )
 
-    def reproducibility(self, size: Size) -> float:
-        """How well the factor that is found again worst in other folds is found again, from 0 to 1."""
-        return reproducibility([trial.labels for trial in self._of(size)], size.n_states, self._weight_of_all)
+    def gain(self, few: Size, many: Size) -> tuple[float, float]:
+        """How much more one size explains than another on all folds, and the standard error of that."""
+        one, other = (self._explained(size, len(self._folds)) for size in (few, many))
+        return mean_and_error(other - one, self._weight(len(self._folds)))
 
-    def lost(self, size: Size) -> float:
-        """How much less a layer of this size explains by its most likely states, in nats."""
-        weight = [float(fold.held_out.sample_weight.sum()) for fold in self._folds]
-        return float(np.average([trial.lost for trial in self._of(size)], weights=weight))
+    def _tried(self, size: Size, n_folds: int) -> Tried:
+        bound = mean_and_error(self._explained(size, n_folds), self._weight(n_folds))
+        used = max(len(trial.labels) for trial in self._done(size, n_folds))
+        return Tried(size.n_factors, *bound, used, size.n_states)
 
-    def _of(self, size: Size) -> list[Trial]:
+    def _explained(self, size: Size, n_folds: int) -> np.ndarray:
+        """What a layer of this size explains of each held-out sample of the first folds, or a stack if that is more."""
+        done, weight = self._done(size, n_folds), self._weight(n_folds)
+        alone, stacked = (np.concatenate([getattr(trial, of) for trial in done]) for of in ("alone", "stacked"))
+        return alone if weight @ alone >= weight @ stacked else stacked
+
+    def _weight(self, n_folds: int) -> np.ndarray:
+        """The weights of the held-out samples of the first folds."""
+        return np.concatenate([fold.held_out.sample_weight for fold in self._folds[:n_folds]]).astype(float)
+
+    def _done(self, size: Size, n_folds: int) -> list[Trial]:
+        """The trials of a size on the first folds."""
         done = self._trials.get(size, [])
-        for at in range(len(done), len(self._folds)):
+        for at in range(len(done), n_folds):
             done = [*done, self._try(size, at)]
             self._trials = self._trials | {size: done}
             self._notes.note("sizes", {tuple(key): [tuple(trial) for trial in of] for key, of in self._trials.items()})
-        return done
+        return done[:n_folds]
 
     def _try(self, size: Size, at: int) -> Trial:
         """Fit a layer of this size to the samples of a fold, and evaluate it on the others."""
@@ -130,23 +178,21 @@ class Trials:
         labels[:, fold.places] = soft_new.labels[used]
         labels[:, np.delete(np.arange(labels.shape[1]), fold.places)] = soft.labels[used]
         if len(labels) < 2:
-            return Trial(soft_new.explained, labels, 0.0)
+            return Trial(soft_new.explained, soft_new.explained, soft_new.explained, labels)
         hard, hard_new = self._evaluate(state, fold, harden)
         above = Fold(
             self._encode_labels(hard.labels, size.n_states, fold.training.sample_weight, self._engine),
             self._encode_labels(hard_new.labels, size.n_states, fold.held_out.sample_weight, self._engine),
             fold.places,
         )
-        top, top_new = self._evaluate(self._fit(above.training, Size(1, size.n_states), f"{name}, above"), above)
-        mean = (np.average(of.explained, weights=fold.training.sample_weight) for of in (soft, hard, top))
-        of_layer, of_labels, of_top = mean
-        explained = soft_new.explained if of_layer >= of_labels + of_top else hard_new.explained + top_new.explained
-        lost = np.average(soft_new.explained - hard_new.explained, weights=fold.held_out.sample_weight)
-        return Trial(explained, labels, float(lost))
+        top = self._fit(above.training, Size(1, size.n_states), f"{name}, above", MOST_ITERATIONS_ABOVE)
+        _, top_new = self._evaluate(top, above)
+        return Trial(soft_new.explained, hard_new.explained, hard_new.explained + top_new.explained, labels)
 
-    def _fit(self, data: Data, size: Size, name: str) -> State:
+    def _fit(self, data: Data, size: Size, name: str, most_iterations: int = MOST_ITERATIONS) -> State:
         """A layer of this size; ``name`` is what notes call the fit."""
-        options = replace(self._options, n_factors=size.n_factors, n_states=size.n_states)
+        max_iter = min(self._options.max_iter, most_iterations)
+        options = replace(self._options, n_factors=size.n_factors, n_states=size.n_states, max_iter=max_iter)
         return fit_layer(data, self._rule, self._engine, options, self._seed, notes=self._notes, name=name).state
 
     def _evaluate(self, state: State, fold: Fold, relabel: Relabel | None = None) -> tuple[Evaluation, Evaluation]:

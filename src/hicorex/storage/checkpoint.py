@@ -130,7 +130,7 @@ class _Part(Notes):
         check_stage(stage, blocks, options.n_factors, options.n_states)
         return stage
 
-    def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray, float]]]:
+    def recall_sizes(self, fold_sizes: Sequence[int]) -> dict[tuple[int, int], list[tuple[np.ndarray, ...]]]:
         sizes = self.recall("sizes") or {}
         check_sizes(sizes, fold_sizes)
         return sizes

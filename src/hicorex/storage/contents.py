@@ -14,7 +14,8 @@ from hicorex.layer.stream import Stream
 from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
 from hicorex.marginals.joint import Joint
-from hicorex.selection.sizing import Sizing, Tried
+from hicorex.selection.sizing import Sizing
+from hicorex.selection.trials import Tried
 from hicorex.storage.records import COREX_FIELDS, HIERARCHY_FIELDS, CorexRecord, HierarchyRecord
 
 

@@ -125,8 +125,9 @@ def check_sizes(sizes: Any, fold_sizes: Sequence[int]) -> None:
         whole(n_factors, "a number of factors", 1)
         whole(n_states, "a number of states", 2, MOST_STATES)
         agree(len(is_a(list, done, "what a size explains")) <= len(fold_sizes), "what a size explains", "the folds")
-        for n_samples, (explained, labels, lost) in zip(fold_sizes, done, strict=False):
-            array_of(explained, "what a size explains", "f", (n_samples,))
+        for n_samples, (*explained, labels) in zip(fold_sizes, done, strict=False):
+            agree(len(explained) == 3, "what a size explains", "a trial")
+            for of_samples in explained:
+                array_of(of_samples, "what a size explains", "f", (n_samples,))
             array_of(labels, "the labels of a size", "u", (None, n_all), 0, n_states - 1)
             agree(len(labels) <= n_factors, "the labels of a size", "its factors")
-            number(lost, "what is lost by most likely states")

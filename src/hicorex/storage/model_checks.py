@@ -16,7 +16,8 @@ from hicorex.layer.structure import most_links
 from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Block, Questions
 from hicorex.marginals.joint import Joint
-from hicorex.selection.sizing import Sizing, Tried
+from hicorex.selection.sizing import Sizing
+from hicorex.selection.trials import Tried
 from hicorex.storage.layer_checks import MOST_STATES, check_parameters, check_state, check_sums
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
 from hicorex.support.names import layer_factor_names, layer_name
@@ -190,8 +191,9 @@ def _check_sizing(sizing: Any) -> None:
         whole(tried.used, "a number of factors in use", 0)
         number(tried.lower, "a bound")
         number(tried.lower_stderr, "a standard error", 0, missing=True)
-        if tried.n_states is not None:  # files of early versions have none of these
+        if tried.n_states is not None:  # files of early versions have none
             whole(tried.n_states, "a number of states", 2, MOST_STATES)
+        if tried.reproducibility is not None or tried.lost is not None:  # on all folds
             number(tried.reproducibility, "a reproducibility", 0, 1)
             number(tried.lost, "what is lost by most likely states")
     sizes = [(tried.n_factors, tried.n_states) for tried in sizing.tried]
