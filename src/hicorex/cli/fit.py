@@ -185,14 +185,14 @@ def _estimator(options: FitOptions) -> "HierarchicalCorex":
     sizes: Any = "auto"
     if options.layers != "auto":
         sizes = whole_numbers(options.layers, "--layers", "auto or numbers such as 20,3,1")
-    numbers = _states(options, sizes)
     model = HierarchicalCorex(
         sizes,
-        n_states=numbers[0] if len(numbers) == 1 else numbers,
+        n_states=_states(options, sizes),
         structure=options.structure.value,
         n_init=options.starts or "auto",
         max_iter=options.max_iter,
         batch_size=options.batch_size,
+        parsimony=options.parsimony,
         random_state=options.seed,
         n_jobs=options.resources.threads,
     )
@@ -200,15 +200,17 @@ def _estimator(options: FitOptions) -> "HierarchicalCorex":
     return model
 
 
-def _states(options: FitOptions, sizes: Any) -> tuple[int, ...]:
-    """The numbers of states that --states asks for, one or as many as there are layers."""
+def _states(options: FitOptions, sizes: Any) -> Any:
+    """The numbers of states that --states asks for: "auto", one, or as many as there are layers."""
     from hicorex.storage.layer_checks import MOST_STATES
 
-    numbers = whole_numbers(options.states, "--states", "a number such as 3, or one for each layer")
+    if options.states == "auto":
+        return "auto"
+    numbers = whole_numbers(options.states, "--states", "auto, a number such as 3, or one for each layer")
     to_be_found = sizes == "auto"
     if len(numbers) > 1 and (to_be_found or len(numbers) != len(sizes)):
-        several = "one number" if to_be_found else "one number, or one for each of the layers"
+        several = "auto or one number" if to_be_found else "auto, one number, or one for each of the layers"
         raise HicorexError(f"--states {options.states}: give {several}.")
     if not all(2 <= number <= MOST_STATES for number in numbers):
         raise HicorexError(f"--states {options.states}: give a factor 2 to {MOST_STATES} states.")
-    return numbers
+    return numbers[0] if len(numbers) == 1 else numbers

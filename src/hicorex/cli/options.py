@@ -122,7 +122,13 @@ class FitOptions:
     layers: Annotated[
         str, typer.Option(help="Factors in each layer from the bottom up, such as 20,3,1; auto finds them.")
     ] = "auto"
-    states: Annotated[str, typer.Option(help="States of each factor: one number, or one for each layer.")] = "2"
+    states: Annotated[
+        str, typer.Option(help="States of each factor: one number, or one for each layer; auto finds them.")
+    ] = "auto"
+    parsimony: Annotated[
+        float,
+        typer.Option(min=0, max=0.99, help="Share of what is explained that auto forgoes for a smaller model."),
+    ] = 0.06
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the results; by default named after DATA.")
     ] = None

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
+from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine
 from hicorex.estimators.base import LayeredEstimator, Training, names_of_columns
 from hicorex.estimators.corex import PARAMETERS, Corex, options_of
@@ -28,7 +29,7 @@ from hicorex.storage.checkpoint import noting
 from hicorex.storage.layer_checks import MOST_STATES
 from hicorex.storage.records import HierarchyRecord, hierarchy_record
 from hicorex.storage.soundness import checking
-from hicorex.support.compatibility import Interval, StrOptions, fit_context
+from hicorex.support.compatibility import StrOptions, fit_context
 from hicorex.support.names import layer_name
 
 # Parameters that mean the same in every layer.
@@ -203,7 +204,8 @@ class HierarchicalCorex(LayeredEstimator):
                 break
         fitted = FittedModel(stack.layers, stack.learned[0].layer.bounds, stack.learned[0].layer.usual, names)
         evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
-        while self._found and (depth := bounds_of([evidence]).depth) < len(layers):
+        depth = _worth_their_place(bounds_of([evidence])) if self._found else len(layers)
+        if depth < len(layers):
             stop_reason, next_sizing = StopReason.ADDS_NOTHING, stack.layers[depth].sizing
             stack.drop(depth)
             layers, fitted = layers[:depth], replace(fitted, layers=stack.layers)
@@ -338,6 +340,12 @@ def _side_by_side(arrays: Sequence[np.ndarray], filler: float) -> np.ndarray:
     return np.concatenate(padded, axis=1)
 
 
+def _worth_their_place(bounds: Bounds) -> int:
+    """The number of the layers that together explain more than the first one alone does."""
+    lower = [layer.lower for layer in bounds.layers]
+    return max(k for k, value in enumerate(lower, start=1) if k == 1 or value > lower[0])
+
+
 class _Stack:
     """The layers learned so far, each from the labels of the one below, and what evaluates their samples."""
 
@@ -368,13 +376,15 @@ class _Stack:
     def against(self, learned: Learned) -> StopReason | None:
         """Why a layer whose size was chosen is not worth its place on top; None if it is.
 
-        A layer that feeds another one explains by its most likely states alone, and loses what the rest would add.
+        A layer that feeds another one explains by its most likely states alone. All layers together must explain more
+        of held-out samples than the first one does alone.
         """
-        above, below = learned.layer.sizing, self.learned[-1].layer.sizing
-        if above is None or not above.chosen.explains:
+        sizing = learned.layer.sizing
+        if sizing is None or not sizing.chosen.explains:
             return StopReason.NOTHING_MORE
-        lost = 0.0 if below is None else below.chosen.lost or 0.0
-        return StopReason.ADDS_NOTHING if above.chosen.lower <= lost else None
+        gained = sum(layer.sizing.chosen.lower for layer in (*self.layers[1:], learned.layer) if layer.sizing)
+        lost = sum(layer.sizing.chosen.lost or 0.0 for layer in self.layers if layer.sizing)
+        return StopReason.ADDS_NOTHING if gained <= lost else None
 
     def drop(self, depth: int) -> None:
         """Keep the layers up to this depth alone; the top one then feeds nothing."""

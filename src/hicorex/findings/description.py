@@ -54,7 +54,7 @@ class Description:
     n_samples, n_variables : of the table of the fit
     layers : the number of factors of each layer
     stop_reason : why there is no further layer; None for a model of one layer
-    chance_above : whether a further layer would explain no more than chance
+    chance_above : whether a further layer would add nothing
     bounds : on the samples of the fit
     factors : of all layers, from the bottom up
     unassigned : the variables without a significant link
@@ -100,7 +100,8 @@ def description(model: "LayeredEstimator") -> Description:
         n_variables=len(variables),
         layers=[int(layer.n_factors) for layer in model.fitted_.layers],
         stop_reason=why_no_further_layer(model.fitted_),
-        chance_above=model.fitted_.stop_reason in (StopReason.NOTHING, StopReason.NOTHING_MORE),
+        chance_above=model.fitted_.stop_reason
+        in (StopReason.NOTHING, StopReason.NOTHING_MORE, StopReason.ADDS_NOTHING),
         bounds=model.bounds_,
         factors=list(factors_of(model)),
         unassigned=[variables[i] for i in np.flatnonzero(first.clusters == -1)],

@@ -5,7 +5,8 @@ from hicorex.plot.convergence import convergence
 from hicorex.plot.factor import factor
 from hicorex.plot.graph import graph
 from hicorex.plot.pointwise import pointwise
+from hicorex.plot.sizing import sizing
 from hicorex.plot.sorted_data import sorted_data
 from hicorex.plot.structure import structure
 
-__all__ = ["bounds", "convergence", "factor", "graph", "pointwise", "sorted_data", "structure"]
+__all__ = ["bounds", "convergence", "factor", "graph", "pointwise", "sizing", "sorted_data", "structure"]

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import hicorex
 from hicorex.findings.description import Description, FactorDescription
+from hicorex.findings.reasons import why_this_size
 from hicorex.findings.text import shortened
 from hicorex.findings.words import count, heading, how_much, members_of, no_further_layer, short
 from hicorex.input.column_kinds import KINDS, ColumnDecision
 from hicorex.input.words import reason_in_words
 from hicorex.plot import bounds as draw_bounds
 from hicorex.plot import convergence as draw_convergence
+from hicorex.plot import sizing as draw_sizing
 from hicorex.plot.bounds import layer_parts
 from hicorex.plot.pointwise import draw_pointwise
 from hicorex.plot.sorted_data import sorted_image
@@ -201,7 +203,22 @@ def convergence(model: "LayeredEstimator") -> Markup:
         title = f"Objective of layer {k} by iteration"
         picture = inline_svg(partial(_draw_layer, model, k), title, 4.5, 2.8)
         pieces.append(figure(picture, f"Layer {k}"))
-    return side_by_side(*pieces)
+    return joined([side_by_side(*pieces), _sizes(model)])
+
+
+def _sizes(model: "LayeredEstimator") -> Markup:
+    """What other sizes would explain, for each layer whose size was chosen, and why it was."""
+    pieces = []
+    for k, layer in enumerate(model.fitted_.layers, start=1):
+        if layer.sizing is not None:
+            title = f"Sizes tried for layer {k}"
+            picture = inline_svg(partial(_draw_sizes, model, k), title, 4.5, 2.8)
+            pieces.append(figure(picture, f"Layer {k}: {why_this_size(layer.sizing)}"))
+    return joined([element("h3", "Sizes tried"), side_by_side(*pieces)]) if pieces else Markup("")
+
+
+def _draw_sizes(model: "LayeredEstimator", layer: int, ax: "Axes") -> None:
+    draw_sizing(model, layer=layer, ax=ax)
 
 
 def _draw_layer(model: "LayeredEstimator", layer: int, ax: "Axes") -> None:

@@ -1,4 +1,4 @@
-"""How alike the factors of fits to several parts of the samples are: a real factor is found again, a split one is not."""
+"""How alike the factors of several fits are: a real factor is found again in other samples, a split one is not."""
 
 from collections.abc import Sequence
 

@@ -13,15 +13,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from hicorex.layer.progress import Progress
-from hicorex.selection.trials import LEAST_ERRORS, Size, Tried
+from hicorex.selection.trials import Size, Tried
 from hicorex.support.compatibility import check_pandas_support
 
 # Numbers of states that are tried; every second one at first, those between where they may do.
 STATES = (2, 3, 4, 6, 8)
 # The share of the best bound that people who read the factors forgo for fewer of them and fewer states.
 PARSIMONY = 0.06
-# Every factor must be found again this many times as well as ``parsimony`` says.
-FOUND_AGAIN = 4.0
+# A further factor must add this part of that share of what the others explain on average, and more standard errors than
+# these; that it is found again in other samples tells more than they do.
+FACTOR_SHARE, FACTOR_ERRORS = 0.5, 1.0
+# How well every factor must be found again, from 0 to 1: so many times the parsimony, but at most so much.
+FOUND_AGAIN, MOST_FOUND_AGAIN = 4.0, 0.5
 
 
 class SizeReason(StrEnum):
@@ -149,8 +152,8 @@ class Search:
         near = self._factors if self._given else 1
         for n_states in self._states[::2]:
             best = self._climb(Size(near, n_states))
-            near = max(1, min(best.n_factors, self._scouted[best].used))
             if not self._given:
+                near = max(1, min(best.n_factors, self._scouted[best].used))
                 self._scout(Size(1, n_states))  # a mixture may do better than any factors, or worse than two
         size = self._refine(_best(self._scouted))
         if self.tried[size].explains:
@@ -243,14 +246,15 @@ class Search:
         one, other = self._try(few), self._try(many)
         if one.lower < self._close():
             return other.lower > one.lower
-        found_again = other.reproducibility is None or other.reproducibility >= FOUND_AGAIN * self._parsimony
+        least = min(MOST_FOUND_AGAIN, FOUND_AGAIN * self._parsimony)
+        found_again = other.reproducibility is None or other.reproducibility >= least
         return found_again and self._trials.gain(few, many)[0] > self._least_gain(few, many)
 
     def _least_gain(self, few: Size, many: Size) -> float:
         """How much more the larger size must explain."""
         each = max(self.tried[few].lower, 0) / few.n_factors
-        share = self._parsimony * each * (many.n_factors - few.n_factors)
-        return max(LEAST_ERRORS * self._trials.gain(few, many)[1], share)
+        share = FACTOR_SHARE * self._parsimony * each * (many.n_factors - few.n_factors)
+        return max(FACTOR_ERRORS * self._trials.gain(few, many)[1], share)
 
     def _close(self, best: float | None = None) -> float:
         """The least bound that is close to the best one."""

@@ -194,12 +194,12 @@ def _check_sizing(sizing: Any) -> None:
         if tried.n_states is not None:  # files of early versions have none
             whole(tried.n_states, "a number of states", 2, MOST_STATES)
         if tried.reproducibility is not None or tried.lost is not None:  # on all folds
-            number(tried.reproducibility, "a reproducibility", 0, 1)
+            number(tried.reproducibility, "a reproducibility", 0)
             number(tried.lost, "what is lost by most likely states")
     sizes = [(tried.n_factors, tried.n_states) for tried in sizing.tried]
     agree((sizing.n_factors, sizing.n_states) in sizes, "the size chosen", "those tried")
     if sizing.parsimony is not None:
-        number(sizing.parsimony, "parsimony", 0, 1)
+        number(sizing.parsimony, "parsimony", 0)
     is_a(bool, sizing.given, "whether the factors were given")
     if sizing.larger is not None:
         agree((sizing.larger, sizing.n_states) in sizes, "the larger size", "those tried")
