@@ -244,11 +244,12 @@ class Search:
     def _is_worth(self, few: Size, many: Size) -> bool:
         """Whether more factors are worth it: the larger bound is needed, or they add enough and are found again."""
         one, other = self._try(few), self._try(many)
+        gain, stderr = self._trials.gain(few, many)
         if one.lower < self._close():
-            return other.lower > one.lower
+            return gain > FACTOR_ERRORS * stderr
         least = min(MOST_FOUND_AGAIN, FOUND_AGAIN * self._parsimony)
         found_again = other.reproducibility is None or other.reproducibility >= least
-        return found_again and self._trials.gain(few, many)[0] > self._least_gain(few, many)
+        return found_again and gain > self._least_gain(few, many)
 
     def _least_gain(self, few: Size, many: Size) -> float:
         """How much more the larger size must explain."""
