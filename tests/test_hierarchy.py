@@ -115,7 +115,7 @@ def test_verbose_fits_tell_how_far_they_are(tree, capsys):
     HierarchicalCorex("auto", n_init=2, verbose=1, random_state=0).fit(tree[0][:200, :20])
     told = capsys.readouterr().err
     assert "layer 1\n" in told
-    assert "1 factors: " in told
+    assert "1 factors of 2 states: " in told
     assert "iteration 10: " in told
     HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(tree[0][:200, :20])
     assert capsys.readouterr().err == ""
@@ -257,7 +257,7 @@ def test_clusters_of_companies_agree_with_their_sectors(finance):
         ({"layers": "automatic"}, "The 'layers' parameter of HierarchicalCorex must be"),
         ({"layers": (3, 1), "n_states": (2, 2, 2)}, "n_states lists 3 numbers for 2 layers"),
         ({"layers": (3, 1), "n_states": (2, 1)}, "n_states has 1 in it; each layer needs a whole number from 2"),
-        ({"layers": "auto", "n_states": (2, 2)}, "give one number for all layers"),
+        ({"layers": "auto", "n_states": (2, 2)}, 'give "auto" or one number for all layers'),
         ({"n_states": 1}, "The 'n_states' parameter of HierarchicalCorex must be"),
         ({"marginals": "poisson"}, "'poisson'; use one of gaussian, rank, categorical"),
     ],

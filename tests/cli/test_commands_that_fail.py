@@ -37,7 +37,10 @@ BAD = {
     "layers": (["fit", "wine.csv", "--layers", "three"], "--layers three: give auto or numbers such as 20,3,1"),
     "growing layers": (["fit", "wine.csv", "--layers", "1,3"], "layers (1, 3) grow upward"),
     "no factors": (["fit", "wine.csv", "--layers", "0"], "layers has 0 in it"),
-    "states of sizes to be found": (["fit", "wine.csv", "--states", "2,2,2,2"], "--states 2,2,2,2: give one number"),
+    "states of sizes to be found": (
+        ["fit", "wine.csv", "--states", "2,2,2,2"],
+        "--states 2,2,2,2: give auto or one number",
+    ),
     "states": (["fit", "wine.csv", "--layers", "3,1", "--states", "2,2,2"], "one for each of the layers"),
     "one state": (["fit", "wine.csv", "--layers", "3", "--states", "1"], "--states 1: give a factor 2 to 100 states"),
     "one column": (["fit", "wine.csv", "--use", "ash"], "one column to learn from, 'ash', and nothing to relate it"),

@@ -229,3 +229,17 @@ def test_a_layer_that_costs_more_than_it_brings_is_not_kept(real_data):
     assert len(model.layers_) == model.bounds_.depth == 1
     assert model.stop_reason_ is StopReason.ADDS_NOTHING
     assert model.next_sizing_.chosen.lower <= model.layers_[0].sizing_.chosen.lost
+
+
+def test_states_of_given_factors_and_factors_of_given_states_are_found():
+    X, _ = make_independent_clusters(cluster_size=10, random_state=0)
+    corex = Corex(4, n_states="auto", random_state=0).fit(X)
+    assert (corex.n_factors_, corex.n_states_) == (4, 2)
+    assert corex.sizing_.reason is SizeReason.AS_ASKED
+    corex = Corex("auto", n_states=3, random_state=0).fit(X)
+    assert (corex.n_factors_, corex.n_states_) == (4, 3)
+    assert {tried.n_states for tried in corex.sizing_.tried} == {3}
+    model = HierarchicalCorex((4, 1), n_states="auto", random_state=0).fit(X)
+    assert [layer.n_factors_ for layer in model.layers_] == [4, 1]
+    assert all(layer.sizing_.reason in (SizeReason.AS_ASKED, SizeReason.CHANCE) for layer in model.layers_)
+    assert model.bounds(cv=2).n_samples == 100

@@ -193,21 +193,26 @@ class Search:
 
     def _fewest_states(self) -> Size:
         """The best size of those with the fewest states that come close to the best bound."""
-        scouted = max(tried.lower for tried in self._scouted.values())
-        close = min(size.n_states for size, tried in self._scouted.items() if tried.lower >= self._close(scouted))
-        best = _best(self.tried)
-        size = best
-        for n_states in reversed([k for k in self._states if k < best.n_states]):
-            near = {best.n_factors, size.n_factors}
-            if n_states in self._states[::2]:
-                near.add(_best(self._scouted, n_states).n_factors)
-            for n_factors in sorted(near):
-                self._try(Size(n_factors, n_states))
-            if self.tried[_best(self.tried, n_states)].lower >= self._close():
-                size = _best(self.tried, n_states)
-            elif n_states <= close:
+        best = size = _best(self.tried)
+        close = self._close(max(tried.lower for tried in self._scouted.values()))
+        hoped = min(tried_size.n_states for tried_size, tried in self._scouted.items() if tried.lower >= close)
+        fewer = [n_states for n_states in reversed(self._states) if n_states < best.n_states]
+        # What one fold promises is tried first; numbers between that and the best are tried if it is not kept.
+        for numbers in ([k for k in fewer if k <= hoped], [k for k in fewer if k > hoped]):
+            for n_states in numbers:
+                other = self._with_states(n_states, {best.n_factors, size.n_factors})
+                if self._try(other).lower < self._close():
+                    break
+                size = other
+            if size != best:
                 break
         return size
+
+    def _with_states(self, n_states: int, near: set[int]) -> Size:
+        """The best size with this number of states, by one fold, among some numbers of factors."""
+        for n_factors in sorted(near):
+            self._scout(Size(n_factors, n_states))
+        return _best(self._scouted, n_states)
 
     def _worth_it(self, size: Size) -> Size:
         """As many factors as are worth it, with the states of a size of the best bound."""
