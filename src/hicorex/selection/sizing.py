@@ -194,25 +194,32 @@ class Search:
     def _fewest_states(self) -> Size:
         """The best size of those with the fewest states that come close to the best bound."""
         best = size = _best(self.tried)
-        close = self._close(max(tried.lower for tried in self._scouted.values()))
+        close = (1 - self._parsimony) * max(tried.lower for tried in self._scouted.values())
         hoped = min(tried_size.n_states for tried_size, tried in self._scouted.items() if tried.lower >= close)
         fewer = [n_states for n_states in reversed(self._states) if n_states < best.n_states]
         # What one fold promises is tried first; numbers between that and the best are tried if it is not kept.
         for numbers in ([k for k in fewer if k <= hoped], [k for k in fewer if k > hoped]):
             for n_states in numbers:
-                other = self._with_states(n_states, {best.n_factors, size.n_factors})
-                if self._try(other).lower < self._close():
+                other = self._with_states(n_states, {self._used(best).n_factors, self._used(size).n_factors})
+                if other is None:
                     break
                 size = other
             if size != best:
                 break
         return size
 
-    def _with_states(self, n_states: int, near: set[int]) -> Size:
-        """The best size with this number of states, by one fold, among some numbers of factors."""
-        for n_factors in sorted(near):
-            self._scout(Size(n_factors, n_states))
-        return _best(self._scouted, n_states)
+    def _with_states(self, n_states: int, near: set[int]) -> Size | None:
+        """A size with this number of states that is close to the best one, and sound; None if there is none."""
+        best = _best(self.tried)
+        sizes = {Size(n_factors, n_states) for n_factors in near}
+        for size in sorted(sizes):
+            self._scout(size)
+        # Factors that are not found again may come close, but split others.
+        least = min(self._least_found_again(), self.tried[best].reproducibility or 0.0)
+        for size in sorted(sizes | {_best(self._scouted, n_states)}, key=lambda size: -self._scouted[size].lower):
+            if self._is_close(size) and (self.tried[size].reproducibility or 0.0) >= least:
+                return size
+        return None
 
     def _worth_it(self, size: Size) -> Size:
         """As many factors as are worth it, with the states of a size of the best bound."""
@@ -248,12 +255,12 @@ class Search:
 
     def _is_worth(self, few: Size, many: Size) -> bool:
         """Whether more factors are worth it: the larger bound is needed, or they add enough and are found again."""
-        one, other = self._try(few), self._try(many)
+        self._try(few)
+        other = self._try(many)
         gain, stderr = self._trials.gain(few, many)
-        if one.lower < self._close():
+        if not self._is_close(few):
             return gain > FACTOR_ERRORS * stderr
-        least = min(MOST_FOUND_AGAIN, FOUND_AGAIN * self._parsimony)
-        found_again = other.reproducibility is None or other.reproducibility >= least
+        found_again = other.reproducibility is None or other.reproducibility >= self._least_found_again()
         return found_again and gain > self._least_gain(few, many)
 
     def _least_gain(self, few: Size, many: Size) -> float:
@@ -262,9 +269,15 @@ class Search:
         share = FACTOR_SHARE * self._parsimony * each * (many.n_factors - few.n_factors)
         return max(FACTOR_ERRORS * self._trials.gain(few, many)[1], share)
 
-    def _close(self, best: float | None = None) -> float:
-        """The least bound that is close to the best one."""
-        return (1 - self._parsimony) * (self.tried[_best(self.tried)].lower if best is None else best)
+    def _least_found_again(self) -> float:
+        return min(MOST_FOUND_AGAIN, FOUND_AGAIN * self._parsimony)
+
+    def _is_close(self, size: Size) -> bool:
+        """Whether the bound of a size is close to the best one, as far as chance can tell."""
+        self._try(size)
+        best = _best(self.tried)
+        gain, stderr = self._trials.gain(size, best)
+        return gain - FACTOR_ERRORS * stderr <= self._parsimony * self.tried[best].lower
 
     def _scout(self, size: Size) -> float:
         """The bound of a size on one fold."""
