@@ -230,8 +230,9 @@ class Search:
         return self._narrow(used, high, self._is_worth)
 
     def _used(self, size: Size) -> Size:
-        """The size without factors that explain nothing."""
-        return size._replace(n_factors=min(size.n_factors, max(1, self._try(size).used)))
+        """The size without factors that explain nothing, unless their number is given."""
+        used = size._replace(n_factors=min(size.n_factors, max(1, self._try(size).used)))
+        return size if self._given else used
 
     def _narrow(self, size: Size, high: int, better: Callable[[Size, Size], bool]) -> Size:
         """The smallest size that no larger one below ``high`` is better than, if gains fall with the size."""
