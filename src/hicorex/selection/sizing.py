@@ -156,7 +156,7 @@ class Search:
                 near = max(1, min(best.n_factors, self._scouted[best].used))
                 self._scout(Size(1, n_states))  # a mixture may do better than any factors, or worse than two
         size = self._refine(_best(self._scouted))
-        if self.tried[size].explains:
+        if self._try(size).explains:
             size = self._worth_it(self._fewest_states())
         if not self._try(size).explains:
             size = Size(self._factors if self._given else 1, self._states[0])
