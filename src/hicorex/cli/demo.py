@@ -62,7 +62,7 @@ def latent_tree(out: Path, overwrite: bool) -> None:
     table = _as_file(out / "tree.csv", X, overwrite)
     print(f"A tree: {X.shape[1]} variables, {X.shape[0]} samples, 12 factors below 3 below 1")
     print(f"total correlation: {truth.total_correlation:.1f} nats\n")
-    model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
+    model = HierarchicalCorex("auto", n_states="auto", marginals=table.kinds, random_state=0).fit(table.frame)
     print(f"layers found: {', '.join(str(layer.n_factors_) for layer in model.layers_)}; {model.stop_reason_}")
     clusters = model.layers_[0].clusters_
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, clusters):.2f}\n")
@@ -77,7 +77,8 @@ def breast_cancer(out: Path, overwrite: bool) -> None:
     file = out / "breast_cancer.csv"
     table = _as_file(file, data.data, overwrite, data.feature_names, {"diagnosis": diagnosis}, ("diagnosis",))
     print(f"Breast cancer: {len(table.names)} measurements of the cell nuclei of {len(diagnosis)} patients")
-    print(printable(f"the same as: hicorex fit {file} --exclude diagnosis --out {out / 'breast_cancer'}") + "\n")
+    command = f"hicorex fit {file} --exclude diagnosis --states 2 --out {out / 'breast_cancer'}"
+    print(printable(f"the same as: {command}") + "\n")
     model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
     print(summary(model))
     first = model.transform(table.frame)[:, 0]
