@@ -137,7 +137,7 @@ def by_chunks(quick: bool) -> Table:
     with two_workers():
         for (name, few_chunks), many_chunks in tables:
             fit(few_chunks)  # imports and compiles
-            seconds = shortest(partial(fit, few_chunks), partial(fit, many_chunks), rounds=3)
+            seconds = shortest(partial(fit, few_chunks), partial(fit, many_chunks), rounds=1 if quick else 3)
             for n, X, s in zip((few, many), (few_chunks, many_chunks), seconds, strict=True):
                 rows.append([f"{name}, {n_rows:,} x 20", n, s, s / seconds[0], timed(X.to_delayed)[0]])
     columns = {"table": "", "chunks": ",", "fit, s": ".2f", "ratio to the first": ".2f"}
