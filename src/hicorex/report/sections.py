@@ -214,7 +214,7 @@ def _sizes(model: "LayeredEstimator") -> Markup:
             title = f"Sizes tried for layer {k}"
             picture = inline_svg(partial(_draw_sizes, model, k), title, 4.5, 2.8)
             pieces.append(figure(picture, f"Layer {k}: {why_this_size(layer.sizing)}"))
-    return joined([element("h3", "Sizes tried"), side_by_side(*pieces)]) if pieces else Markup("")
+    return joined([element("h3", "Sizes tried"), side_by_side(*pieces)] if pieces else [])
 
 
 def _draw_sizes(model: "LayeredEstimator", layer: int, ax: "Axes") -> None:

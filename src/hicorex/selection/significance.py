@@ -83,4 +83,10 @@ def held_out_probabilities(state: State, data: Data, engine: Engine) -> list[np.
 
     # Finer tiles, since many values are made of every cell.
     tables = engine.sum(tabulate, data.parts, finer=8)
-    return [test.probabilities(table) for test, table in zip(tests, tables, strict=True)]
+    n_columns = sum(np.count_nonzero(alpha, axis=1) for alpha in state.alpha)
+    chances = []
+    for test, table, alpha, owner in zip(tests, tables, state.alpha, owners, strict=True):
+        # A factor of one column has no label without it, but rounding, which follows the column.
+        alone = (n_columns[owner] == 1) & (alpha[owner, np.arange(owner.size)] > 0)
+        chances.append(np.where(alone, 1.0, test.probabilities(table)))
+    return chances
