@@ -60,7 +60,7 @@ def test_marginals_by_name_index_and_list_are_the_same(frame):
     by_name = Corex(2, marginals={"v7": "categorical", "v0": "rank"}, random_state=0).fit(numbers)
     by_index = Corex(2, marginals={2: "categorical", 0: "rank"}, random_state=0).fit(numbers)
     by_list = Corex(2, marginals=["rank", "gaussian", "categorical", "auto"], random_state=0).fit(numbers)
-    assert by_name.fitted_.layers[0].encoder.kinds == ["rank", "gaussian", "categorical", "gaussian"]
+    assert by_name.fitted_.layers[0].encoder.kinds == ["rank", "gaussian", "categorical", "categorical"]
     assert_array_equal(by_name.tcs_, by_index.tcs_)
     assert_array_equal(by_name.tcs_, by_list.tcs_)
 

@@ -292,10 +292,10 @@ def test_clusters_given_as_several_units_are_pointed_out(tree):
         representation_bounds(tree[0], clusters)
 
 
-def test_whole_numbers_of_very_many_values_are_pointed_out():
-    counts = pd.DataFrame({"gene": np.random.default_rng(0).poisson(1000, 100), "code": np.arange(100) % 3})
-    with pytest.warns(UserWarning, match='very many in column \'gene\'. Counts .* need marginals "gaussian" or "rank"'):
-        Corex(1, n_init=1, random_state=0).fit(counts)
+def test_texts_that_differ_in_nearly_every_row_are_pointed_out():
+    remarks = pd.DataFrame({"remark": [f"no. {i % 60}" for i in range(100)], "code": np.arange(100) % 3})
+    with pytest.warns(UserWarning, match="Column 'remark' has another text in nearly every row.* leave it out"):
+        Corex(1, n_states=2, n_init=1, random_state=0).fit(remarks)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was(tree):

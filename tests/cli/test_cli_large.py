@@ -97,7 +97,7 @@ def test_what_a_sample_does_not_show_is_read_all_the_same(run, little, tmp_path,
     columns = pd.read_csv("r/columns.csv").set_index("column")
     assert columns.loc["count", ["kind", "why"]].tolist() == ["row names", "an identifier: the number of the row"]
     assert columns.loc["rare", "why"] == "constant"
-    assert columns.loc["halves", "kind"] == "categorical"
+    assert columns.loc["halves", ["kind", "why"]].tolist() == ["gaussian", "numbers"]
     assert pd.read_csv("r/labels.csv")["count"].tolist() == list(range(N_ROWS))
 
 

@@ -62,7 +62,7 @@ def test_columns_hold_names_of_rows_and_weights_when_asked():
 def test_unknown_columns_are_named_with_the_closest(option, given):
     refused(
         ROWS,
-        f"--{option.replace('_', '-')} names column 'gg1', which the file does not have; the closest it has: 'g1'",
+        f"--{option.replace('_', '-')} names column 'gg1', which the file does not have: did you mean 'g1'",
         **{option: given},
     )
 

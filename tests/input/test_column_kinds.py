@@ -23,6 +23,7 @@ from hicorex.input.encoder import FAMILIES
 from hicorex.input.words import FORMS, REASONS, alike, common_reason, note_in_words, reason_in_words
 
 PLAIN = NumberFacts(
+    n_rows=1000,
     is_boolean=False,
     is_integer=True,
     is_empty=False,

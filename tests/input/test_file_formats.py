@@ -88,7 +88,7 @@ def test_arrays_lose_the_columns_that_are_left_out():
     table = read(npy(array))
     assert_array_equal(table.frame, array[:, [1, 3]])
     assert table.names == ["x1", "x3"]
-    assert [d.kind for d in table.decisions] == ["row names", "categorical", "ignored", "categorical"]
+    assert [d.kind for d in table.decisions] == ["row names", "categorical", "ignored", "gaussian"]
     assert_array_equal(table.row_names, np.arange(10))
     assert_array_equal(read(npy(array[:, 1:2] == 1)).frame, array[:, 1:2] == 1)
     assert cells(read(npy(np.array([["u", "1.5"], ["v", "2.5"], ["u", "1.5"]])))) == {

@@ -83,7 +83,7 @@ def test_new_samples_that_do_not_fit_are_refused_by_column(row, match):
 
 def test_new_samples_that_lack_a_column_are_refused_with_the_closest():
     with pytest.raises(
-        HicorexError, match="the file lacks the column 'height' that the model knows; the closest it has: 'heigth'"
+        HicorexError, match="the file lacks the column 'height' that the model knows: did you mean 'heigth'"
     ):
         new("heigth,x\n1,2\n", expected={"height": "number", "x": "number"})
 

@@ -134,10 +134,13 @@ def test_numpy_datetimes_are_refused_with_the_column():
 def test_more_than_100000_categories_are_refused_with_the_column():
     table = pd.DataFrame({"a": np.arange(100_001) % 2, "id": np.arange(100_001)})
     with pytest.raises(HicorexError, match=r"Column 'id' has 100001 categories.*leave it out"):
-        Corex().fit(table)
+        Corex(marginals="categorical").fit(table)
+    with pytest.raises(HicorexError, match=r"Column 'id' has 100001 categories.*leave it out"):
+        Corex().fit(table.astype({"id": str}))
 
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}")
 def test_100000_categories_are_accepted():
     table = pd.DataFrame({"a": np.arange(100_000) % 2, "id": np.arange(100_000)})
-    assert_array_equal(fitted(table, n_factors=1, n_init=1, max_iter=2).clusters_, -1)
+    few = {"n_factors": 1, "n_init": 1, "max_iter": 2, "marginals": "categorical"}
+    assert_array_equal(fitted(table, **few).clusters_, -1)

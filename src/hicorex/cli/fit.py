@@ -57,6 +57,7 @@ def fit(options: FitOptions) -> None:
     model.set_params(marginals=table.kinds)
     with _kept(places.checkpoint), ExitStack() as keep:
         _learn(model, options, places, table, keep)
+        table = table.as_learned(list(model.fitted_.layers[0].encoder.kinds))
         opened.check()
         write_folder(places.out, model, table, options.overwrite, groupings, stem(options.data), options.inputs())
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done

@@ -327,7 +327,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         """Bounds from models of the same size; each is evaluated on the samples that its fit left out."""
         parts = []
         for training, held_out in splits(cv, table.shape[0]):
-            model = clone(self).set_params(**self._sized())
+            model = clone(self).set_params(**self._sized(), marginals=list(self.fitted_.layers[0].encoder.kinds))
             training_weight, held_out_weight = (
                 None if sample_weight is None else sample_weight[rows] for rows in (training, held_out)
             )

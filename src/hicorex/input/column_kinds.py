@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 # The kinds of columns that a model learns from.
 KINDS = ("gaussian", "rank", "categorical")
-# Whole numbers of at most this many different values are categories.
-MOST_CODES = 20
+# Whole numbers of at most this many different values, each of this number of rows on average, are categories.
+MOST_CODES, ROWS_OF_CODE = 20, 3
 # Texts of more different values are of no use as categories, however long the table.
 MOST_TEXTS = 100_000
 
@@ -119,6 +119,13 @@ class ColumnDecision(NamedTuple):
     words: tuple[str, ...] = ()
     resembles: Resemblance | None = None
 
+    def learned_as(self, kind: ColumnKind) -> "ColumnDecision":
+        """The decision after all rows have been looked at, where some had told another kind."""
+        if kind is self.kind:
+            return self
+        reason = ColumnReason.CODES if kind is ColumnKind.CATEGORICAL else ColumnReason.NUMBERS
+        return self._replace(kind=kind, reason=reason, n_different=None)
+
     def ignored(self, reason: ColumnReason) -> "ColumnDecision":
         """The column left out for another reason."""
         return ColumnDecision(self.name, ColumnKind.IGNORED, reason, self.missing)
@@ -138,9 +145,19 @@ class Verdict(NamedTuple):
     names_rows: bool = False
 
 
+def are_codes(n_different: int, n_rows: float) -> bool:
+    """Whether whole numbers of so many different values stand for categories: two always do, many never.
+
+    >>> are_codes(2, 4), are_codes(5, 10), are_codes(20, 60), are_codes(21, 10**6)
+    (True, False, True, False)
+    """
+    return n_different <= 2 or n_different <= min(MOST_CODES, n_rows / ROWS_OF_CODE)
+
+
 class NumberFacts(NamedTuple):
     """What decides on a column of numbers or booleans.
 
+    n_rows : the number of rows of the table
     is_boolean, is_integer : what the type of the column says
     is_empty, is_constant : whether it has no value, or one
     is_whole : whether all values are whole numbers
@@ -149,6 +166,7 @@ class NumberFacts(NamedTuple):
     is_identifier : whether the name says so, and every row has another value
     """
 
+    n_rows: int
     is_boolean: bool
     is_integer: bool
     is_empty: bool
@@ -173,7 +191,7 @@ def verdict_on_numbers(facts: NumberFacts) -> Verdict:
         return Verdict(ColumnKind.IGNORED, ColumnReason.IDENTIFIER, names_rows=True)
     if not facts.is_whole:
         return Verdict(ColumnKind.GAUSSIAN, ColumnReason.NUMBERS)
-    if facts.n_different is not None and facts.n_different <= MOST_CODES:
+    if facts.n_different is not None and are_codes(facts.n_different, facts.n_rows):
         return Verdict(ColumnKind.CATEGORICAL, ColumnReason.CODES, facts.n_different)
     return Verdict(ColumnKind.GAUSSIAN, ColumnReason.AMOUNTS, facts.n_different)
 

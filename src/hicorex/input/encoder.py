@@ -22,7 +22,7 @@ from hicorex.input.encoder_learning import (
     to_scores,
     warn_of_many_categories,
 )
-from hicorex.input.marginal_kinds import resolve_kinds
+from hicorex.input.marginal_kinds import wishes_of
 from hicorex.input.readers import Reader, SparseReader, reader_of, slices
 from hicorex.input.readers.codes import find_codes
 from hicorex.input.sources import MemorySource, Source
@@ -84,8 +84,7 @@ class Encoder:
     @classmethod
     def learn(cls, source: Source, marginals: Any, sample_weight: np.ndarray | None, engine: Engine) -> "Encoder":
         """How the columns of a table are encoded, from samples with these weights (n_samples,)."""
-        kinds = resolve_kinds(source, marginals)
-        survey = survey_of(source, kinds, sample_weight, engine)
+        kinds, survey = survey_of(source, wishes_of(source, marginals), sample_weight, engine)
         if marginals == "auto":
             warn_of_many_categories(survey, source.names)
         ranks = normal_scores(survey)

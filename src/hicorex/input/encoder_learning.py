@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from hicorex.exceptions import warn_caller
+from hicorex.input.column_kinds import MOST_CODES
 from hicorex.input.readers import column_name
 from hicorex.input.survey import Scale, Survey, scale_of
 
@@ -107,15 +108,14 @@ def chunks(columns: np.ndarray) -> list[np.ndarray]:
 
 
 def warn_of_many_categories(survey: Survey, names: list[str] | None) -> None:
-    """Warn of columns of whole numbers that are read as categories and have very many different values."""
+    """Warn of columns of text of which every second row or more has another."""
     many = [
         column_name(names, i)
         for i, categories in survey.categories.items()
-        if categories.dtype.kind in "iu" and categories.size > max(20, 0.2 * survey.n_rows)
+        if categories.dtype.kind in "US" and categories.size > max(MOST_CODES, survey.weight_sum / 2)
     ]
     if many:
         warn_caller(
-            f"Whole numbers are read as categories, of which there are very many in column {', '.join(many[:5])}"
-            f"{' and others' if len(many) > 5 else ''}. Counts and other amounts need marginals "
-            '"gaussian" or "rank"; identifiers are better left out.'
+            f"Column {', '.join(many[:5])}{' and others' if len(many) > 5 else ''} has another text in nearly every "
+            "row, as names, identifiers and remarks do, and tells little; leave it out, as hicorex.read_table does."
         )

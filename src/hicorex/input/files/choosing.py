@@ -1,52 +1,12 @@
 """Which columns the user speaks of, by name or by pattern."""
 
-import difflib
-import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.column_kinds import KINDS, ColumnKind, ColumnReason
+from hicorex.input.column_names import ColumnNames
 from hicorex.input.files.raw import RawTable
 from hicorex.input.files.table import Reading
-
-
-class ColumnNames:
-    """The names of columns, looked up by name or pattern."""
-
-    def __init__(self, names: list[str]):
-        self.names = names
-        self.place = {name: at for at, name in enumerate(names)}
-
-    def one(self, name: str, option: str) -> int:
-        """Where the column is that an option names."""
-        if name not in self.place:
-            raise self._unknown(name, option)
-        return self.place[name]
-
-    def match(self, patterns: Iterable[str], option: str) -> set[int]:
-        """Where the columns are that an option names; each pattern must name one."""
-        matched: set[int] = set()
-        for pattern in patterns:
-            places = {self.place[pattern]} if pattern in self.place else set()
-            if not places and re.search(r"[*?]", pattern):
-                like = re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
-                places = {at for name, at in self.place.items() if like.fullmatch(name)}
-            if not places:
-                raise self._unknown(pattern, option)
-            matched |= places
-        return matched
-
-    def closest(self, name: str) -> str:
-        """The names that a name may stand for, as the end of a message."""
-        close = difflib.get_close_matches(name, self.names, 3, 0.5)
-        if not close:
-            close = self.names[:3]
-            return f"; it has {', '.join(map(repr, close))}{' and others' if len(self.names) > 3 else ''}"
-        return f"; the closest it has: {', '.join(map(repr, close))}"
-
-    def _unknown(self, name: str, option: str) -> HicorexError:
-        return HicorexError(f"{option} names column {name!r}, which the file does not have{self.closest(name)}.")
 
 
 class Choice(NamedTuple):

@@ -180,7 +180,9 @@ class _Examiner:
             unique = named_so and (count == n_rows or np.unique(values[row]).size == n_rows)
             key = empty, constant, whole, count, counts_rows, unique
             if key not in verdicts:
-                facts = NumberFacts(is_boolean, is_integer, empty, constant, whole, count or None, counts_rows, unique)
+                facts = NumberFacts(
+                    n_rows, is_boolean, is_integer, empty, constant, whole, count or None, counts_rows, unique
+                )
                 verdicts[key] = verdict_on_numbers(facts)
             kind, reason, n_different, names_rows = verdicts[key]
             self._decided[at] = ColumnDecision(name, kind, reason, missing, n_different)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.column_kinds import ValueType
-from hicorex.input.files.choosing import ColumnNames
+from hicorex.input.column_names import ColumnNames
 from hicorex.input.files.examination import examine
 from hicorex.input.files.expected import ExpectedColumn
 from hicorex.input.files.raw import RawTable
@@ -72,7 +72,7 @@ def find_columns(raw: RawTable, reading: Reading, file: str, known: KnownColumns
     if lacking:
         others = f" and {len(lacking) - 1} others" if len(lacking) > 1 else ""
         raise HicorexError(
-            f"{file} lacks the column {lacking[0]!r}{others} that the model knows{names.closest(lacking[0])}."
+            f"{file} lacks the column {lacking[0]!r}{others} that the model knows{names.closest(lacking[0])}"
         )
     places = [place[name] for name in known.types]
     row_names = place.get(known.row_names or "", raw.row_names)

@@ -15,6 +15,7 @@ from hicorex.input.files.new_samples import KnownColumns, find_columns
 from hicorex.input.files.raw import RawTable
 from hicorex.input.files.reading import decide, named_errors
 from hicorex.input.files.table import Reading, RowBatch, Table, names_of_rows, title_of_rows, with_titles
+from hicorex.input.marginal_kinds import AUTO
 from hicorex.input.notes import ReadInParts
 from hicorex.input.sources import Source
 from hicorex.layer.data import row_slices
@@ -170,12 +171,18 @@ def stream_table(source: Source, file: str, reading: Reading) -> Table:
         used = [
             UsedColumn(place[field.name], field.name, _values(field.type), field.type) for field in table.frame.schema
         ]
+    # Of numbers, all rows say what they are, once the fit reads them.
+    asked = {decision.name for decision in table.decisions if decision.as_asked}
+    kinds = [
+        kind if name in asked or not _is_plain_number(raw, place[name]) else AUTO
+        for name, kind in zip(table.names, table.kinds, strict=True)
+    ]
     row_names = None if table.row_names_column is None else place[table.row_names_column]
     layout = Layout(used, missing, table.words, row_names, table.row_title, dtype)
     return StreamedTable(
         StreamedFrame(source, file, layout),
         table.names,
-        table.kinds,
+        kinds,
         None,
         table.row_title,
         table.sample_weight,
@@ -231,6 +238,13 @@ def _renumbered(raw: RawTable, numbers: np.ndarray) -> RawTable:
                 else:
                     columns = columns.set_column(at, raw.names[at], pa.array(every + first, columns.schema.types[at]))
     return raw._replace(columns=columns)
+
+
+def _is_plain_number(raw: RawTable, at: int) -> bool:
+    if isinstance(raw.columns, np.ndarray):
+        return raw.columns.dtype.kind != "b"
+    kind = raw.columns.schema.types[at]
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def _values(kind: pa.DataType) -> ValueType:

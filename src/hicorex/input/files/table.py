@@ -1,8 +1,8 @@
 """How a file is to be read, and what comes of it: the columns that a model learns from, and what was decided."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +49,7 @@ class Table:
     """The columns of a file that are used, and what was decided.
 
     frame : pyarrow.Table, or array or scipy sparse array of shape (n_samples, n_columns) if the file holds one
-    names, kinds : one for each column of the frame
+    names, kinds : one for each column of the frame; the kind is "auto" where all rows are to say it
     row_names : what the rows are called: a pyarrow column of text, or an array of whole numbers
     row_title : the name of the column with the names of rows, "row" if there is none
     sample_weight : (n_samples,), or None
@@ -80,6 +80,15 @@ class Table:
     def row_names_column(self) -> str | None:
         """The column of the file that names the rows, None if none does."""
         return next((decision.name for decision in self.decisions if decision.kind is ColumnKind.ROW_NAMES), None)
+
+    def as_learned(self, kinds: list[str]) -> Self:
+        """The table with the kinds that a fit has given its columns."""
+        learned = dict(zip(self.names, kinds, strict=True))
+        decisions = [
+            decision.learned_as(ColumnKind(learned[decision.name])) if decision.kind.is_learned else decision
+            for decision in self.decisions
+        ]
+        return replace(self, kinds=kinds, decisions=tuple(decisions))
 
     def batches(self, width: int = 1) -> Iterator[RowBatch]:
         """All rows; of a table on disk a few at a time, each of which takes ``width`` cells or more."""

@@ -6,12 +6,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hicorex.input.readers.arrays import ArrayReader
-from hicorex.input.readers.base import Reader, check_shape, column_name, slices
+from hicorex.input.readers.base import Form, Reader, check_shape, column_name, slices
 from hicorex.input.readers.frames import FrameReader, as_frame
 from hicorex.input.readers.sparse import SparseReader
 from hicorex.support.compatibility import safe_indexing
 
-__all__ = ["Reader", "SparseReader", "check_shape", "column_name", "reader_of", "rows_of", "slices"]
+__all__ = ["Form", "Reader", "SparseReader", "check_shape", "column_name", "reader_of", "rows_of", "slices"]
 
 
 def reader_of(X: Any, least_samples: int = 1) -> Reader:

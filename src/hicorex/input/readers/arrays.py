@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from hicorex.exceptions import ColumnTypeError
-from hicorex.input.readers.base import Reader, kind_of
+from hicorex.input.readers.base import Form, Reader, form_of
 from hicorex.input.readers.cells import as_double, numbers_or_text
 
 # Bytes of neighbouring columns of whole numbers that are copied at a time.
@@ -29,9 +29,9 @@ class ArrayReader(Reader):
         """Some consecutive rows."""
         return type(self)(self._array[rows])
 
-    def kinds(self) -> list[str]:
-        """What "auto" makes of every column."""
-        return [kind_of(self._array)] * self.shape[1] if self._is_numeric else super().kinds()
+    def forms(self) -> list[Form]:
+        """What every column holds in these rows."""
+        return [form_of(self._array)] * self.shape[1] if self._is_numeric else super().forms()
 
     @property
     def _is_numeric(self) -> bool:

@@ -1,6 +1,7 @@
 """What every reader can do: give the typed columns of some rows."""
 
 from abc import ABC, abstractmethod
+from enum import Enum, auto
 
 import numpy as np
 
@@ -9,6 +10,20 @@ from hicorex.input.readers.codes import distinct, find_codes
 
 # Columns taken from a table at a time.
 SLICE = 256
+
+
+class Form(Enum):
+    """What some rows of a column hold: values of these decide what numbers are, all others are categories."""
+
+    FLOATS = auto()
+    INTEGERS = auto()
+    CATEGORIES = auto()
+    NOTHING = auto()
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column can be one of amounts."""
+        return self in (Form.FLOATS, Form.INTEGERS)
 
 
 class Reader(ABC):
@@ -33,9 +48,9 @@ class Reader(ABC):
     def cut(self, rows: slice) -> "Reader":
         """Some consecutive rows."""
 
-    def kinds(self) -> list[str]:
-        """What "auto" makes of every column: floats are Gaussian, everything else is categorical."""
-        return [self._kind(i) for i in range(self.shape[1])]
+    def forms(self) -> list[Form]:
+        """What every column holds in these rows."""
+        return [self._form(i) for i in range(self.shape[1])]
 
     def numbers(self, indices: np.ndarray) -> np.ndarray:
         """Columns as a new float64 array (n_samples, len(indices)), NaN where missing; infinities are refused."""
@@ -62,8 +77,9 @@ class Reader(ABC):
     def _values(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """The values of a column as numbers or text, and which of them are missing."""
 
-    def _kind(self, i: int) -> str:
-        return kind_of(self._values(i)[0])
+    def _form(self, i: int) -> Form:
+        values, missing = self._values(i)
+        return Form.NOTHING if missing.all() else form_of(values)
 
     def _numbers(self, indices: np.ndarray) -> np.ndarray:
         numbers = np.empty((self.shape[0], len(indices)))
@@ -87,9 +103,9 @@ class Reader(ABC):
         )
 
 
-def kind_of(values: np.ndarray) -> str:
-    """What "auto" makes of values."""
-    return "gaussian" if values.dtype.kind == "f" else "categorical"
+def form_of(values: np.ndarray) -> Form:
+    """What values are by their type."""
+    return {"f": Form.FLOATS, "i": Form.INTEGERS, "u": Form.INTEGERS}.get(values.dtype.kind, Form.CATEGORIES)
 
 
 def column_name(names: list[str] | None, i: int) -> str:

@@ -6,7 +6,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.input.readers.base import SLICE, Reader, check_shape, kind_of
+from hicorex.input.readers.base import SLICE, Form, Reader, check_shape
 from hicorex.input.readers.cells import numbers_or_text
 from hicorex.input.readers.codes import find_codes
 from hicorex.input.readers.frame_columns import keep_values, plain_columns, plain_numbers, split_categories
@@ -48,12 +48,12 @@ class FrameReader(Reader):
         places, unseen = find_codes(values, categories, np.zeros(len(values), bool))
         return np.append(places, categories.size)[codes], unseen
 
-    def _kind(self, i: int) -> str:
+    def _form(self, i: int) -> Form:
         if not self._plain[i]:
             dtype = self._frame[:, i].dtype
-            if dtype in (nw.String, nw.Boolean) or dtype.is_integer():  # also if there is nothing in it
-                return "categorical"
-        return kind_of((self._coded(i) or self._values(i))[0])
+            if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):  # also if there is nothing in it
+                return Form.CATEGORIES
+        return super()._form(i)
 
     def _coded(self, i: int) -> tuple[np.ndarray, np.ndarray] | None:
         """The values that occur in a column of a categorical type and the code of each sample, -1 where missing.

@@ -8,7 +8,7 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.utils import check_array
 
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.input.readers.base import Reader, kind_of
+from hicorex.input.readers.base import Form, Reader, form_of
 from hicorex.input.readers.cells import as_double, numbers_or_text
 from hicorex.input.readers.codes import distinct, find_codes
 from hicorex.marginals import sparse
@@ -33,9 +33,9 @@ class SparseReader(Reader):
         """Some consecutive rows."""
         return self if rows == slice(0, self.shape[0]) else type(self)(self._by_row[rows], least_samples=1)
 
-    def kinds(self) -> list[str]:
-        """What "auto" makes of every column."""
-        return [kind_of(self._table)] * self.shape[1]
+    def forms(self) -> list[Form]:
+        """What every column holds in these rows."""
+        return [form_of(self._table)] * self.shape[1]
 
     def categories(self, i: int) -> tuple[np.ndarray, bool]:
         """The distinct values of a column, rising, and whether any value is missing; infinities are refused."""

@@ -29,12 +29,14 @@ class Source(ABC):
     ``close()``, by the end of a ``with`` block or with the source itself; a later read opens it again.
 
     shape, names : of the table; names is None if its columns have none
+    kinds : what the columns are, where that was decided when they were read; None if their values decide
     sparse : whether rows come as scipy's sparse tables
     in_memory : whether all rows are in the memory of this process
     """
 
     shape: tuple[int, int]
     names: list[str] | None
+    kinds: list[str] | None = None
     sparse: bool = False
     in_memory: bool = False
 
