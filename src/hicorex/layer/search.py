@@ -13,10 +13,12 @@ import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.candidates import Promises, Screen
+from hicorex.layer.column_groups import grouped_scores
 from hicorex.layer.data import Data
 from hicorex.layer.directions import asking, leading_scores, rotated_scores, state_from_scores
 from hicorex.layer.labels import labels_of_samples
 from hicorex.layer.numbers import Numbers, numbers_of
+from hicorex.layer.one_pass import run_pass
 from hicorex.layer.options import FitOptions
 from hicorex.layer.race import Best, Race, Run
 from hicorex.layer.starts import primed_starts
@@ -28,6 +30,8 @@ from hicorex.marginals.base import Questions
 ALL_SAMPLES = -1
 # Iterations after which the factors of all starts are the pool.
 POOL_AT = 8
+# Of more factors, many may be below the noise of leading directions: groups of columns may be the better start.
+CROWD = 60
 # Directions of second numbers that are candidates: the first ones, by themselves and rotated together.
 SECOND_DIRECTIONS = (1, 3)
 # Directions of what the best start leaves unexplained that are candidates.
@@ -111,8 +115,12 @@ class Search:
         options, data = self._options, self.data
         if not any(block.informative.any() for block in data.blocks):
             return Stage.of_starts(State.neutral(data.blocks, options.n_factors, options.n_states))
-        scores = leading_scores(self.numbers.first, self.numbers.share, options.n_factors)
-        states = [self._factors(along, options.n_factors) for along in scores[: options.starts]]
+        table, share = self.numbers.first, self.numbers.share
+        scores = leading_scores(table, share, options.n_factors)[: options.starts]
+        states = [self._factors(along, options.n_factors) for along in scores]
+        if options.n_factors > CROWD:
+            along = grouped_scores(table, share, options.n_factors)
+            states = [self._better(states[0], self._factors(along, options.n_factors))]
         n_primed = options.starts - len(states)
         if n_primed:
             states.append(primed_starts(data, options.n_factors, options.n_states, n_primed, self._engine))
@@ -181,6 +189,11 @@ class Search:
             rest[mine] -= mean @ label
         n_directions = max(2, min(self._options.n_factors, RESIDUAL_DIRECTIONS))
         return self._factors(rotated_scores(rest.T, numbers.share, n_directions), n_directions)
+
+    def _better(self, state: State, other: State) -> State:
+        """Of two starts, the one whose objective is the higher at once."""
+        this, that = (run_pass(of, self.data, self._engine).log_z.sum() for of in (state, other))
+        return other if that > this else state
 
     def _factors(self, scores: np.ndarray, n_factors: int) -> State:
         """Factors that are cut from scores (R, q); where these are fewer than ``n_factors``, the rest know nothing."""
