@@ -22,7 +22,7 @@ from hicorex.layer.numbers import numbers_of, weighted_quantiles
 from hicorex.layer.options import FitOptions
 from hicorex.layer.passes import AllSamples
 from hicorex.layer.progress import SILENT
-from hicorex.layer.race import Best
+from hicorex.layer.race import PACE, Best, Race
 from hicorex.layer.search import Search, Stage
 from hicorex.layer.starts import primed_starts
 from hicorex.layer.state import UNUSED_NATS, clear
@@ -143,7 +143,8 @@ def test_one_round_fills_all_empty_factors(engine):
     stage = Stage.of_starts(state)
     stage = stage._replace(run=stage.run._replace(best=best), pool=state, converged=True)
     following = Search(data, rule, engine, options).following(stage)
-    after = _climb(following, AllSamples(data, engine), rule, engine, options, SILENT, NO_NOTES, "fit").run.best
+    race = Race(following.run, options, PACE)
+    after = _climb(following, race, AllSamples(data, engine), rule, engine, SILENT, NO_NOTES, "fit").run.best
     assert np.count_nonzero(log_z > UNUSED_NATS) == 7
     assert (after.log_z > UNUSED_NATS).all()
     assert after.objective > 1.2 * best.objective

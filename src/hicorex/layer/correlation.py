@@ -37,7 +37,8 @@ def feature_correlation(data: Data, places: np.ndarray, engine: Engine) -> tuple
         matrix = np.concatenate(features)
         return (matrix * sample_weight) @ matrix.T, matrix @ sample_weight, sample_weight.sum()
 
-    cross, mean, total = engine.sum(of_tile, data.parts, step=step)
+    # Finer tiles, since every cell becomes several numbers in double precision.
+    cross, mean, total = engine.sum(of_tile, data.parts, step=step, finer=4)
     mean = mean / total
     norm = np.sqrt(np.maximum(np.diag(cross) / total, 1e-12))
     covariance = cross / total - np.outer(mean, mean)

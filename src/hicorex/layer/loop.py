@@ -63,7 +63,9 @@ def fit_layer(
     while True:
         if stage.of_all_samples and of_all is None:
             of_all = passes_over(data, options.batch_size, engine, seed, stage.run.sums)
-        stage = _climb(stage, of_all or of_some, rule, engine, options, progress, notes, name)
+        passes = of_all or of_some
+        race = Race(stage.run, options, passes.pace, all_run_until=POOL_AT if stage.number == 0 else 0)
+        stage = _climb(stage.under_way(), race, passes, rule, engine, progress, notes, name)
         following = None if stage.of_all_samples else search.following(stage)
         if following is None and not stage.of_all_samples and search.data.n_samples < data.n_samples:
             following = stage.over_all_samples(asking(stage.run.best.state, data, rule))
@@ -76,24 +78,24 @@ def fit_layer(
 
 def _climb(
     stage: Stage,
+    race: Race,
     passes: Passes,
     rule: Rule,
     engine: Engine,
-    options: FitOptions,
     progress: Progress,
     notes: Notes,
     name: str,
 ) -> Stage:
-    """Run the starts of a stage until none has any more to win.
+    """Run the race of a stage until no start has any more to win.
 
     Each iteration passes over all samples or over a batch, and makes one step of labels, marginals and structure.
     """
-    race = Race(stage.run, options, passes.pace, all_run_until=POOL_AT if stage.number == 0 else 0)
-    for iteration in range(race.iteration, options.max_iter):
+    most = race.options.max_iter
+    for iteration in range(race.iteration, most):
         sums, blocks = passes.next(race.state, iteration)
         following, excess = update(race.state, sums, blocks, rule, engine)
         race.record(sums.log_z, excess)
-        progress.iteration(iteration + 1, options.max_iter, race.best.objective, len(race.running))
+        progress.iteration(iteration + 1, most, race.best.objective, len(race.running))
         if stage.number == 0 and iteration + 1 == POOL_AT:
             stage = stage._replace(pool=side_by_side([following], n_starts=1))
         if race.settled:

@@ -26,6 +26,8 @@ MOST_CATEGORIES = 8
 CELLS_OF_SCALES, FURTHER_DIRECTIONS = 2**20, 10
 # Smaller tables are worked on in double precision.
 CELLS_IN_DOUBLE = 2**20
+# Columns that are taken to double precision at a time.
+FEW_COLUMNS = 64
 # Squares beyond this many standard deviations tell no more.
 FARTHEST = 3.0
 
@@ -136,8 +138,9 @@ def _scales(codes: np.ndarray, share: np.ndarray, n_factors: int) -> tuple[np.nd
     """
     n_columns = len(codes)
     p = np.zeros((n_columns, MOST_CATEGORIES))
-    for v in range(codes.max(initial=0) + 1):
-        p[:, v] = (codes == v) @ share
+    for first in range(0, n_columns, FEW_COLUMNS):  # comparisons become double precision in a product
+        for v in range(codes.max(initial=0) + 1):
+            p[first : first + FEW_COLUMNS, v] = (codes[first : first + FEW_COLUMNS] == v) @ share
     several = (p > 0).sum(axis=1) > 2
     unit = np.where(p > 0, 1 / np.sqrt(np.maximum(p, 1e-30)), 0)
     if not several.any():
@@ -193,10 +196,10 @@ def _on_scale(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def _joined(of_blocks: list[np.ndarray]) -> np.ndarray:
-    """Arrays one after the other as a new one; the list is left empty, so that few copies are there at a time."""
-    joined = np.concatenate(of_blocks)
+    """Arrays one after the other; the list is left empty, so that few copies are there at a time."""
+    with_columns = [of_block for of_block in of_blocks if len(of_block)] or of_blocks[:1]
     of_blocks.clear()
-    return joined
+    return with_columns[0] if len(with_columns) == 1 else np.concatenate(with_columns)
 
 
 def _standardised(numbers: np.ndarray, share: np.ndarray) -> np.ndarray:

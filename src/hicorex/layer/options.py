@@ -5,6 +5,9 @@ from typing import Literal
 
 # Starts where the number is not given, children of the best one in a round, and the most factors of all side by side.
 N_STARTS, N_CHILDREN, MOST_SIDE_BY_SIDE = 12, 6, 120
+# Pairs of a factor and a column side by side, and samples by state of a factor: of wide tables with few samples starts
+# side by side would take more memory than the table.
+MOST_PAIRS, SAMPLES_BY_STATE = 2**19, 40
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,16 @@ class FitOptions:
     batch_size: int | None = None
     improve: bool = True
 
-    @property
-    def starts(self) -> int:
-        """The number of starts: where nobody says, fewer if they have many factors each."""
-        return self._side_by_side(N_STARTS) if self.n_starts == "auto" else int(self.n_starts)
+    def starts(self, n_samples: int, n_columns: int) -> int:
+        """The number of starts for a table: where nobody says, fewer if they have many factors each."""
+        if self.n_starts != "auto":
+            return int(self.n_starts)
+        return self._side_by_side(N_STARTS, n_samples, n_columns)
 
-    @property
-    def children(self) -> int:
-        """The number of starts of a round."""
-        return self._side_by_side(N_CHILDREN)
+    def children(self, n_samples: int, n_columns: int) -> int:
+        """The number of starts of a round for a table."""
+        return self._side_by_side(N_CHILDREN, n_samples, n_columns)
 
-    def _side_by_side(self, most: int) -> int:
-        return max(1, min(most, MOST_SIDE_BY_SIDE // self.n_factors))
+    def _side_by_side(self, most: int, n_samples: int, n_columns: int) -> int:
+        of_table = max(MOST_PAIRS // n_columns, n_samples // (SAMPLES_BY_STATE * self.n_states))
+        return max(1, min(most, min(MOST_SIDE_BY_SIDE, of_table) // self.n_factors))

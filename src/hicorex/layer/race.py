@@ -96,12 +96,13 @@ class Race:
     state, running : of the starts still running, and which these are
     histories : the objective of every start at each iteration
     best : the best iterate so far
+    options : how the layer is fitted
     """
 
     def __init__(self, run: Run, options: FitOptions, pace: Pace, all_run_until: int = 0):
         self.iteration, self.state, self.running, histories, self.best, judged_from, _ = run
         self.histories, self._judged_from = [list(history) for history in histories], list(judged_from)
-        self._options, self._pace, self._all_run_until = options, pace, all_run_until
+        self.options, self._pace, self._all_run_until = options, pace, all_run_until
         self._kept = list(range(len(self.running)))
 
     @property
@@ -119,7 +120,7 @@ class Race:
         leader = int(objective.argmax())
         leads = objective[leader] > self.best.objective or self._pace.noisy
         # The first two iterates do not have the structure of the rule yet.
-        if leads and self.iteration >= min(2, self._options.max_iter - 1):
+        if leads and self.iteration >= min(2, self.options.max_iter - 1):
             state = self.state.take([leader])
             mine = factors_of([leader], state.n_factors)
             history = list(self.histories[self.running[leader]])
@@ -149,7 +150,7 @@ class Race:
         if self.iteration + 1 < self._all_run_until:
             return True
         recent = self.histories[start][self._judged_from[start] :]
-        tol = self._options.tol
+        tol = self.options.tol
         if self._pace.finished(recent, tol):
             return False
         led = len(self.best.history)

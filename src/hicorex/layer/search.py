@@ -85,6 +85,10 @@ class Stage(NamedTuple):
             number=ALL_SAMPLES, run=Run.of(state), before=-np.inf, pool=None, histories=self._histories()
         )
 
+    def under_way(self) -> "Stage":
+        """The stage without the states of its starts, which its race goes on with."""
+        return self._replace(run=self.run._replace(state=self.run.best.state))
+
     def after(self, race: Race) -> "Stage":
         """The stage when its race is over."""
         better = race.best.objective > self.before
@@ -116,15 +120,18 @@ class Search:
         if not any(block.informative.any() for block in data.blocks):
             return Stage.of_starts(State.neutral(data.blocks, options.n_factors, options.n_states))
         table, share = self.numbers.first, self.numbers.share
-        scores = leading_scores(table, share, options.n_factors)[: options.starts]
+        n_starts = options.starts(data.n_samples, data.n_columns)
+        scores = leading_scores(table, share, options.n_factors)[:n_starts]
         states = [self._factors(along, options.n_factors) for along in scores]
         if options.n_factors > CROWD:
             along = grouped_scores(table, share, options.n_factors)
             states = [self._better(states[0], self._factors(along, options.n_factors))]
-        n_primed = options.starts - len(states)
+        n_primed = n_starts - len(states)
         if n_primed:
             states.append(primed_starts(data, options.n_factors, options.n_states, n_primed, self._engine))
-        return Stage.of_starts(side_by_side(states, n_starts=options.starts))
+        if not options.improve:
+            self._numbers = None  # only rounds have a further use for them
+        return Stage.of_starts(side_by_side(states, n_starts=n_starts))
 
     def following(self, stage: Stage) -> Stage | None:
         """The round after a stage that is over; None if there is none to try."""
@@ -154,7 +161,7 @@ class Search:
             self._screen = Screen(self.data, self._engine)
         candidates = side_by_side([pool, self._unexplained(best.state)], n_starts=1)
         promises = self._screen.promises(best.state, candidates)
-        n_children = self._options.children
+        n_children = self._options.children(self.data.n_samples, self.data.n_columns)
         children = _children_of(best, promises, (failures + 1) * n_children)[failures * n_children :]
         if not children:
             return None

@@ -31,8 +31,9 @@ def link_probabilities(
 ) -> list[np.ndarray]:
     """For each column of each block, how likely its link to its factor would be by chance, (n,)."""
     data, one = _halves(data, engine, np.random.default_rng(seed.spawn(1)[0]))
-    options = FitOptions(n_factors, n_states, n_starts="auto", max_iter=HALF_FIT_ITERATIONS, tol=0.0)
-    options = replace(options, n_starts=min(HALF_FIT_STARTS, options.starts))
+    options = FitOptions(n_factors, n_states, "auto", max_iter=HALF_FIT_ITERATIONS, tol=0.0, improve=False)
+    n_starts = min(HALF_FIT_STARTS, options.starts(data.n_samples, data.n_columns))
+    options = replace(options, n_starts=n_starts)
     by_half: list[list[np.ndarray]] = []
     states: list[State] = []
     # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
