@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hicorex.estimators.model_file import load
     from hicorex.estimators.representation import representation_bounds
     from hicorex.exceptions import HicorexError
+    from hicorex.input.files.public import describe_columns, read_table
     from hicorex.storage.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
@@ -21,8 +22,10 @@ __all__ = [
     "HicorexError",
     "HierarchicalCorex",
     "datasets",
+    "describe_columns",
     "load",
     "plot",
+    "read_table",
     "representation_bounds",
 ]
 
@@ -33,7 +36,9 @@ _MODULES = {
     "Corex": "estimators.corex",
     "HicorexError": "exceptions",
     "HierarchicalCorex": "estimators.hierarchy",
+    "describe_columns": "input.files.public",
     "load": "estimators.model_file",
+    "read_table": "input.files.public",
     "representation_bounds": "estimators.representation",
 }
 

@@ -66,7 +66,7 @@ def test_a_messy_file_is_read_with_a_decision_on_each_column(run, tmp_path):
     columns = pd.read_csv("r/columns.csv")
     assert list(zip(columns["column"], columns["kind"], strict=True)) == [
         ("id", "row names"),
-        ("day", "ignored"),
+        ("day", "gaussian"),
         ("size", "gaussian"),
         ("size_2", "gaussian"),
         ("colour", "categorical"),

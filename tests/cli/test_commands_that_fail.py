@@ -44,7 +44,7 @@ BAD = {
     "states": (["fit", "wine.csv", "--layers", "3,1", "--states", "2,2,2"], "one for each of the layers"),
     "one state": (["fit", "wine.csv", "--layers", "3", "--states", "1"], "--states 1: give a factor 2 to 100 states"),
     "one column": (["fit", "wine.csv", "--use", "ash"], "one column to learn from, 'ash', and nothing to relate it"),
-    "a title": (["fit", "title.csv"], "title.csv, line 1: it looks like a title above the names; delete that line"),
+    "a title": (["fit", "title.csv"], "title.csv, line 1: it looks like a title above the names; say --skip-lines 1"),
     "no place for results": (["fit", "wine.csv", "--out", "/proc/nowhere/r"], "/proc/nowhere/r cannot be written"),
     "checkpoint among the results": (["fit", "wine.csv", "--out", "r", "--checkpoint", "r/c"], "put it elsewhere"),
     "checkpoint a folder": (["fit", "wine.csv", "--layers", "2", "--checkpoint", "folder"], "folder is a folder"),

@@ -42,7 +42,10 @@ PLAIN = NumberFacts(
         ({"is_boolean": True, "is_integer": False}, ColumnKind.CATEGORICAL, ColumnReason.BOOLEAN),
         ({"counts_rows": True}, ColumnKind.IGNORED, ColumnReason.ROW_NUMBER),
         ({"counts_rows": True, "is_integer": False}, ColumnKind.GAUSSIAN, ColumnReason.AMOUNTS),
-        ({"is_identifier": True}, ColumnKind.IGNORED, ColumnReason.IDENTIFIER),
+        ({"is_identifier": True, "is_unique": True}, ColumnKind.IGNORED, ColumnReason.IDENTIFIER),
+        ({"is_identifier": True}, ColumnKind.IGNORED, ColumnReason.NEARLY_IDENTIFIER),
+        ({"counts_runs": True}, ColumnKind.IGNORED, ColumnReason.COUNTER),
+        ({"n_different": 12, "n_rows": 30}, ColumnKind.GAUSSIAN, ColumnReason.AMOUNTS),
         ({"is_whole": False}, ColumnKind.GAUSSIAN, ColumnReason.NUMBERS),
         ({"n_different": MOST_CODES}, ColumnKind.CATEGORICAL, ColumnReason.CODES),
         ({"n_different": MOST_CODES + 1}, ColumnKind.GAUSSIAN, ColumnReason.AMOUNTS),
@@ -59,6 +62,8 @@ def test_counts_decide_on_columns_of_numbers(facts, kind, reason):
     ("counts", "kind", "reason"),
     [
         ((100, 100, 1), ColumnKind.IGNORED, ColumnReason.CONSTANT),
+        ((100, 90, 1), ColumnKind.CATEGORICAL, ColumnReason.TICKED),
+        ((100, 99, 1), ColumnKind.IGNORED, ColumnReason.CONSTANT),
         ((100, 90, 50), ColumnKind.CATEGORICAL, ColumnReason.CATEGORIES),
         ((100, 100, 51), ColumnKind.IGNORED, ColumnReason.FREE_TEXT),
         ((100, 100, 100), ColumnKind.IGNORED, ColumnReason.IDENTIFIER),
@@ -67,18 +72,17 @@ def test_counts_decide_on_columns_of_numbers(facts, kind, reason):
     ],
 )
 def test_counts_decide_on_columns_of_texts(counts, kind, reason):
-    verdict = verdict_on_texts(*counts, are_dates=False)
+    verdict = verdict_on_texts(*counts)
     assert (verdict.kind, verdict.reason) == (kind, reason)
     assert verdict.names_rows == (counts[0] == counts[1] == counts[2])
-    assert verdict_on_texts(*counts, are_dates=True).reason is ColumnReason.DATES
 
 
 def test_a_decision_holds_numbers_and_texts_apart_from_words():
-    table = read(lines("a,b", [("?" if i == 7 else i % 3, f"{i % 4}%") for i in range(40)]))
+    table = read(lines("a,b", [("?" if i == 7 else i % 3, f"{i % 4}*") for i in range(40)]))
     a, b = table.decisions
     assert a == ColumnDecision("a", ColumnKind.CATEGORICAL, ColumnReason.CODES, 1 / 40, n_different=3, words=("?",))
     assert b[1:3] == (ColumnKind.CATEGORICAL, ColumnReason.CATEGORIES)
-    assert (b.n_different, b.resembles) == (4, Resemblance(NumberForm.PERCENT))
+    assert (b.n_different, b.resembles) == (4, Resemblance(NumberForm.SIGN))
 
 
 def test_decisions_that_differ_in_numbers_alone_are_told_together():
@@ -96,6 +100,7 @@ def test_every_reason_form_and_note_has_words():
     assert REASONS.keys() == set(ColumnReason)
     assert FORMS.keys() == set(NumberForm)
     examples = {str: "x", int: 2, bool: True, str | None: ";", tuple[str, ...]: ("x",)}
+    examples[tuple[tuple[str, ...], ...]] = (("x", "y"),)
     for kind in notes.Note.__subclasses__():
         assert note_in_words(kind(*(examples[own.type] for own in dataclasses.fields(kind))))
     with pytest.raises(TypeError, match="a note without words"):

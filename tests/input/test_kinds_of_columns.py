@@ -77,17 +77,30 @@ def test_texts_that_nearly_every_row_has_another_of_are_left_out():
         ["2020-12-31", "2021-01-01"],
         ["2020-12-31 10:00", "2021/01/01 11:00:30.5"],
         ["2020-12-31T10:00:00Z", "2021-01-01T10:00:00Z"],
+        ["Dec 31 2020", "January 1, 2021"],
+        ["31-Dec-20", "1 Jan 2021"],
     ],
 )
-def test_dates_are_left_out_unless_asked_for_or_names_of_rows(dates):
-    table = read(lines("x,when", [(1.5, dates[0]), (2.5, dates[1]), (3.5, dates[0])]))
-    assert decision(table, "when") == ("ignored", "dates")
-    assert table.names == ["x"]
-    table = read(lines("when,x", [(dates[0], 1.5), (dates[1], 2.5)]))
-    assert decision(table, "when") == ("row names", "dates")
-    table = read(lines("x,when", [(1.5, dates[0]), (2.5, dates[1]), (3.5, dates[0])]), kinds={"when": "categorical"})
-    assert decision(table, "when") == ("categorical", "as asked for: dates")
+def test_dates_are_days_unless_they_name_rows_or_categories_are_asked_for(dates):
+    table = read(lines("x,when", [(1.5, f'"{dates[0]}"'), (2.5, f'"{dates[1]}"'), (3.5, f'"{dates[0]}"')]))
+    assert decision(table, "when")[1] == "dates: read as days since 1970-01-01"
+    assert [int(day) for day in cells(table)["when"]] == [18627, 18628, 18627]
+    table = read(lines("when,x", [(f'"{dates[0]}"', 1.5), (f'"{dates[1]}"', 2.5)]))
+    assert decision(table, "when") == ("row names", "dates: read as days since 1970-01-01")
+    assert [name[:4] for name in table.row_names.to_pylist()] == [date[:4] for date in dates]
+    rows = [(1.5, f'"{dates[0]}"'), (2.5, f'"{dates[1]}"'), (3.5, f'"{dates[0]}"')]
+    table = read(lines("x,when", rows), kinds={"when": "categorical"})
+    assert decision(table, "when")[0] == "categorical"
     assert len(set(cells(table)["when"])) == 2
+    assert isinstance(cells(table)["when"][0], str)
+
+
+def test_days_and_months_of_dates_are_told_apart_by_all_of_them():
+    day_first = read(lines("x,when", [(i + 0.5, f"{i + 1}/2/2020") for i in range(20)]))
+    assert day_first.decisions[1].written == "date, day first"
+    assert cells(day_first)["when"][:2] == [18293, 18294]  # the first and the second of February
+    month_first = read(lines("x,when", [(i + 0.5, f"{i + 1}/2/2020") for i in range(12)]))
+    assert cells(month_first)["when"][:2] == [18263, 18294]  # the second of January and of February
 
 
 def test_truth_values_are_categories():
@@ -110,9 +123,10 @@ def test_missing_markers_count_as_text_and_as_number():
         "a": [None, 1.5, 2.5, None],
         "b": [None, 2.5, 1.5, 0.5],
         "c": [None, 3, 4, 3],
+        "d": ["not ticked", "u", "u", "not ticked"],
     }
-    assert [d.missing for d in table.decisions] == [0.5, 0.25, 0.25, 0.5]
-    assert [d.kind for d in table.decisions] == ["gaussian", "gaussian", "categorical", "ignored"]
+    assert [d.missing for d in table.decisions] == [0.5, 0.25, 0.25, 0]
+    assert [d.kind for d in table.decisions] == ["gaussian", "gaussian", "categorical", "categorical"]
     array = np.array([[1.0, -999], [2.5, 3], [-999, 4.5]])
     table = read(npy(array), missing=("-999",))
     assert_array_equal(table.frame, np.where(array == -999, np.nan, array))
@@ -143,16 +157,42 @@ def test_blanks_around_numbers_and_texts_are_cut():
 @pytest.mark.parametrize(
     ("values", "advice"),
     [
-        (['"1,234.5"', '"2,345,678"'], "numbers with thousands separators; write them without"),
         (["1.234.567", "2.345.678"], "numbers with thousands separators; write them without"),
-        (["12%", "1.5 %"], "numbers with a per cent sign; take the sign away"),
-        (["$12", "$1.50"], "amounts with a currency sign; take the sign away"),
+        (["12 m", "1.5 cm"], "numbers with a unit; take the unit away"),
+        (["$12", "€1.50"], "amounts with a currency sign; take the sign away"),
         (['"1,5"', '"2,25"'], "numbers with a decimal comma; say --decimal ,"),
     ],
 )
 def test_numbers_written_otherwise_are_told_with_advice(values, advice):
     table = read(lines("x,a", [(i + 0.5, values[i % 2]) for i in range(10)]))
     assert decision(table, "a") == ("categorical", f"text, 2 different; looks like {advice}")
+
+
+@pytest.mark.parametrize(
+    ("values", "numbers", "unit"),
+    [
+        (["$1,200", "$35.5"], [1200, 35.5], "$"),
+        (["1,234", "2,345,678"], [1234, 2345678], ""),
+        (["12%", "1.5 %"], [12, 1.5], "%"),
+        (["170 cm", "165.5cm"], [170, 165.5], "cm"),
+        (["(1,200)", "35"], [-1200, 35], ""),
+        (["1.2M", "300k"], [1.2e6, 3e5], ""),
+        (["-$5", "$7"], [-5, 7], "$"),
+        (["\u22125 m/s", "7 m/s"], [-5, 7], "m/s"),
+    ],
+)
+def test_amounts_written_by_people_are_numbers_with_their_unit(values, numbers, unit):
+    rows = [(i + 0.5, f'"{values[i % 2]}"') for i in range(10)]
+    table = read(lines("x,a", [*rows, (3.5, "unknown")]))
+    known = table.decisions[1]
+    assert (known.unit, known.words) == (unit, ("unknown",))
+    assert cells(table)["a"][:2] == numbers
+    assert cells(table)["a"][-1] is None
+    if known.written == "amount":
+        new = read_for(lines("x,a", rows[::-1]), {"a": "number"}, forms={"a": [known.written, unit]})
+        assert cells(new)["a"][:2] == numbers[::-1]
+        with pytest.raises(HicorexError, match="column 'a': 'full' is not a number"):
+            read_for("x,a\n1,full\n", {"a": "number"}, forms={"a": [known.written, unit]})
 
 
 def test_types_of_arrow_columns_decide():
@@ -177,7 +217,7 @@ def test_types_of_arrow_columns_decide():
         "coded": "text, 2 different",
         "list": "values of type list<element: int64>: give each value a column of its own",
         "bytes": "values of type binary: give each value a column of its own",
-        "when": "dates",
+        "when": "dates: read as days since 1970-01-01",
         "none": "empty",
         "large": "text, 2 different",
         "small": "numbers",
@@ -188,6 +228,7 @@ def test_types_of_arrow_columns_decide():
     assert cells(found) == {
         "money": [1.5, 2.25, None],
         "coded": ["u", "v", "u"],
+        "when": [18262, 18263, None],
         "large": ["u", None, "v"],
         "small": [1.5, 2.5, np.inf],
         "flag": [True, None, False],
@@ -204,7 +245,8 @@ def test_text_of_files_with_types_stays_text():
     read_back = read(parquet(table))
     assert decision(read_back, "code") == ("categorical", "text, 3 different")
     assert decision(read_back, "plain") == ("categorical", "text, 3 different")
-    assert [d.missing for d in read_back.decisions] == pytest.approx([0, 0, 2 / 3, 0])
+    assert [d.missing for d in read_back.decisions] == pytest.approx([0, 0, 0, 0])
+    assert cells(read_back)["gap"][:3] == ["u", "not ticked", "not ticked"]
     assert cells(read_back)["code"][:3] == ["10", "20", "NA"]
     again = read_for(parquet(table), {"code": "text"})
     assert again.frame.column(0).to_pylist()[:3] == ["10", "20", "NA"]
@@ -227,7 +269,7 @@ def test_columns_of_unusual_types_are_told_used_or_refused():
     )
     found = read(arrow_file(table), missing=("1",))
     assert found.row_names.to_pylist() == [f"s{i}" for i in range(n)]
-    assert found.names == ["large", "half", "long"]
+    assert found.names == ["large", "half", "long", "gap"]
     assert decision(found, "long") == ("gaussian", "whole numbers, 30 different: read as amounts")
     source = arrow_file(table)
     expected = {"large": "text", "half": "number", "long": "number", "nothing": "number"}

@@ -143,6 +143,7 @@ def _learn(model: "HierarchicalCorex", options: FitOptions, places: Places, tabl
             "missing": list(options.text.missing or ()),
             "row_names": table.row_names_column,
             "words": table.words,
+            "forms": table.forms,
             "names": None if model.fitted_.names is not None else table.names,
         }
     )

@@ -153,8 +153,7 @@ def _opened(
     model = _load(options.model)
     known = model.fitted_.reading
     reading = options.text.reading(missing=tuple(options.text.missing or known.get("missing", ())))
-    titled = model.fitted_.names is not None
-    columns = KnownColumns(model.fitted_.expected(), known.get("row_names"), known.get("words"), titled)
+    columns = KnownColumns.of(model.fitted_)
     opened = open_data(str(options.data), limit)
     with ExitStack() as keep:
         keep.enter_context(keeping_within(limit))

@@ -50,6 +50,15 @@ Header = Annotated[
         "--header/--no-header", help="Whether a text file begins with the names of its columns; found out by default."
     ),
 ]
+SkipLines = Annotated[int, typer.Option(min=0, help="Lines of a text file before the table, such as those of a title.")]
+SecondHeader = Annotated[
+    bool | None,
+    typer.Option(
+        "--second-header/--no-second-header",
+        help="Whether the row below the header holds names or units, no sample; found out by default.",
+    ),
+]
+Transpose = Annotated[bool, typer.Option("--transpose", help="Take the rows of the file as columns.")]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Number of threads; all cores by default. The results do not depend on it.")
 ]
@@ -81,6 +90,9 @@ class TextOptions:
     decimal: Decimal = None
     encoding: Encoding = None
     header: Header = None
+    skip_lines: SkipLines = 0
+    second_header: SecondHeader = None
+    transpose: Transpose = False
 
     def reading(self, **more: Any) -> "Reading":
         """How to read a file, with what else there is to say of it."""
@@ -93,12 +105,15 @@ class TextOptions:
             "header": self.header,
             "missing": tuple(self.missing or ()),
             "row_names": self.row_names,
+            "skip_lines": self.skip_lines,
+            "second_header": self.second_header,
+            "transpose": self.transpose,
         }
         return Reading(**known | more)
 
     def given(self) -> list[str]:
         """The options that were given, as people write them."""
-        return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value is not None]
+        return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value is not None and value != 0]
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,14 @@ class FileReading(TypedDict, total=False):
     missing : the texts that stand for missing values
     row_names : the title of the column of row names
     words : the words in columns of numbers, by column
+    forms : how the cells of columns were written, and their unit, where a model takes them another way
     names : the names of the columns, where the table that was fitted has none
     """
 
     missing: list[str]
     row_names: str | None
     words: dict[str, list[str]]
+    forms: dict[str, list[str]]
     names: list[str] | None
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 KINDS = ("gaussian", "rank", "categorical")
 # Whole numbers of at most this many different values, each of this number of rows on average, are categories.
 MOST_CODES, ROWS_OF_CODE = 20, 3
+# Boxes of which at least this number are ticked, and as many not.
+FEWEST_TICKS = 2
 # Texts of more different values are of no use as categories, however long the table.
 MOST_TEXTS = 100_000
 
@@ -29,6 +31,13 @@ class ColumnKind(StrEnum):
         """Whether a model learns from the column."""
         return self in KINDS
 
+    @property
+    def in_words(self) -> str:
+        """What happens to the column."""
+        if self.is_learned:
+            return "used"
+        return "left out" if self is ColumnKind.IGNORED else f"used as {self}"
+
 
 class ValueType(StrEnum):
     """What a model expects the values of a column to be."""
@@ -37,6 +46,21 @@ class ValueType(StrEnum):
     WHOLE = "whole number"
     TEXT = "text"
     BOOLEAN = "boolean"
+
+
+class Written(StrEnum):
+    """How the cells of a column are written, where that is another way than a model takes them."""
+
+    PLAIN = ""
+    AMOUNT = "amount"
+    DATE = "date"
+    DATE_BY_DAY = "date, day first"
+    # One text, or nothing.
+    TICKED = "ticked"
+
+
+# What a box is that nobody has ticked.
+NOT_TICKED = "not ticked"
 
 
 class ColumnReason(Enum):
@@ -49,12 +73,16 @@ class ColumnReason(Enum):
     # Whole numbers of few different values, and of many.
     CODES = auto()
     AMOUNTS = auto()
-    # Identifiers: the numbers of the rows; another value in every row, or in every row of a sample.
+    # Identifiers: the numbers of the rows, of groups of rows; another value in every row, in nearly every row, or in
+    # every row of a sample.
     ROW_NUMBER = auto()
+    COUNTER = auto()
     IDENTIFIER = auto()
+    NEARLY_IDENTIFIER = auto()
     IDENTIFIER_IN_SAMPLE = auto()
     DATES = auto()
     TIMES = auto()
+    TICKED = auto()
     # Texts: few different ones, too many, and nearly one for each row.
     CATEGORIES = auto()
     TOO_MANY_CATEGORIES = auto()
@@ -105,6 +133,8 @@ class ColumnDecision(NamedTuple):
     as_asked : whether the user has given the kind
     words : of a column of numbers, the texts in it that are read as missing
     resembles : what the texts look like, if they look like numbers
+    unit : what the numbers are of, as the file writes it
+    written : how the cells are written
     """
 
     name: str
@@ -118,6 +148,8 @@ class ColumnDecision(NamedTuple):
     as_asked: bool = False
     words: tuple[str, ...] = ()
     resembles: Resemblance | None = None
+    unit: str = ""
+    written: Written = Written.PLAIN
 
     def learned_as(self, kind: ColumnKind) -> "ColumnDecision":
         """The decision after all rows have been looked at, where some had told another kind."""
@@ -163,7 +195,9 @@ class NumberFacts(NamedTuple):
     is_whole : whether all values are whole numbers
     n_different : the number of different values of whole numbers, None if it is large and was not counted
     counts_rows : whether the values are the numbers of the rows
-    is_identifier : whether the name says so, and every row has another value
+    counts_runs : whether they count rows from 0 or 1, again and again
+    is_identifier : whether the name says so, and nearly every row has another value
+    is_unique : whether every row has another value
     """
 
     n_rows: int
@@ -174,7 +208,9 @@ class NumberFacts(NamedTuple):
     is_whole: bool
     n_different: int | None
     counts_rows: bool
+    counts_runs: bool = False
     is_identifier: bool = False
+    is_unique: bool = False
 
 
 def verdict_on_numbers(facts: NumberFacts) -> Verdict:
@@ -187,8 +223,11 @@ def verdict_on_numbers(facts: NumberFacts) -> Verdict:
         return Verdict(ColumnKind.CATEGORICAL, ColumnReason.BOOLEAN)
     if facts.counts_rows and facts.is_integer:
         return Verdict(ColumnKind.IGNORED, ColumnReason.ROW_NUMBER, names_rows=True)
-    if facts.is_identifier and facts.is_integer:
-        return Verdict(ColumnKind.IGNORED, ColumnReason.IDENTIFIER, names_rows=True)
+    if facts.counts_runs and facts.is_integer:
+        return Verdict(ColumnKind.IGNORED, ColumnReason.COUNTER)
+    if facts.is_identifier:
+        reason = ColumnReason.IDENTIFIER if facts.is_unique else ColumnReason.NEARLY_IDENTIFIER
+        return Verdict(ColumnKind.IGNORED, reason, names_rows=facts.is_unique)
     if not facts.is_whole:
         return Verdict(ColumnKind.GAUSSIAN, ColumnReason.NUMBERS)
     if facts.n_different is not None and are_codes(facts.n_different, facts.n_rows):
@@ -196,15 +235,14 @@ def verdict_on_numbers(facts: NumberFacts) -> Verdict:
     return Verdict(ColumnKind.GAUSSIAN, ColumnReason.AMOUNTS, facts.n_different)
 
 
-def verdict_on_texts(n_rows: int, n_present: int, n_different: int, are_dates: bool) -> Verdict:
+def verdict_on_texts(n_rows: int, n_present: int, n_different: int) -> Verdict:
     """What a column of texts is.
 
     n_rows, n_present, n_different : the number of rows, of rows with a text, and of different texts
-    are_dates : whether the texts are dates
     """
     unique = n_present == n_different == n_rows
-    if are_dates:
-        return Verdict(ColumnKind.IGNORED, ColumnReason.DATES, names_rows=unique)
+    if n_different == 1 and min(n_present, n_rows - n_present) >= FEWEST_TICKS:
+        return Verdict(ColumnKind.CATEGORICAL, ColumnReason.TICKED, 2)
     if n_different == 1:
         return Verdict(ColumnKind.IGNORED, ColumnReason.CONSTANT, names_rows=unique)
     if n_different <= min(max(MOST_CODES, n_rows / 2), MOST_TEXTS):

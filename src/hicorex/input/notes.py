@@ -92,3 +92,49 @@ class ReadInParts(Note):
 
     n_rows: int
     n_looked: int
+
+
+@dataclass(frozen=True)
+class SecondHeader(Note):
+    """The row below the header holds names or units, no sample."""
+
+
+@dataclass(frozen=True)
+class TotalRow(Note):
+    """The last row holds sums or means of the others, by its name."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Transposed(Note):
+    """The table was turned: its rows became columns."""
+
+
+@dataclass(frozen=True)
+class OnItsSide(Note):
+    """The columns of the table look like samples, its rows like variables."""
+
+
+@dataclass(frozen=True)
+class SameTwice(Note):
+    """Columns that say the same, those of each group; and the number of further groups."""
+
+    groups: tuple[tuple[str, ...], ...]
+    n_others: int
+
+
+@dataclass(frozen=True)
+class ManyTexts(Note):
+    """A column of texts of very many different values, their number, and the number of further such columns."""
+
+    column: str
+    n_different: int
+    n_others: int
+
+
+@dataclass(frozen=True)
+class PerhapsWeights(Note):
+    """A column that is called as weights of samples are."""
+
+    column: str

@@ -10,6 +10,8 @@ from hicorex.input.column_kinds import MOST_CODES
 HEAVY = 20
 # Numbers that people write for missing values.
 SENTINELS = np.array([-99999, -9999, -999, -99, 99, 999, 9999, 99999])
+# Columns count rows if at least this share of steps is 1, and they get at least so far.
+COUNTING, LEAST_COUNTED = 0.9, 19
 # Different whole numbers are counted by sorting in tables of at most this many rows.
 COUNTED_ROWS = 10_000
 
@@ -22,6 +24,7 @@ class NumberColumns(NamedTuple):
     n_different : the number of different whole numbers; 0 if it is large and was not counted
     constant : whether there is one value
     counts_rows : whether the values are the numbers of the rows, from 0 or 1
+    counts_runs : whether they count rows from 0 or 1 several times
     marked : (n_columns, n_rows), the cells that hold a marker of missing values; None if none does
     extremes : (2, n_columns), the smallest and the largest value
     """
@@ -31,6 +34,7 @@ class NumberColumns(NamedTuple):
     n_different: np.ndarray
     constant: np.ndarray
     counts_rows: np.ndarray
+    counts_runs: np.ndarray
     marked: np.ndarray | None
     extremes: np.ndarray
 
@@ -63,7 +67,10 @@ def study_numbers(values: np.ndarray, markers: np.ndarray) -> NumberColumns:
     counts_rows = whole & (missing == 0) & (span == max(n_rows - 1, 4)) & ((low == 0) | (low == 1))
     for row in np.flatnonzero(counts_rows).tolist():
         counts_rows[row] = np.array_equal(values[row], np.arange(n_rows) + int(low[row]))
-    return NumberColumns(missing, whole, n_different, low == high, counts_rows, marked, np.stack([low, high]))
+    runs = whole & (missing == 0) & ~counts_rows & (span >= LEAST_COUNTED) & ((low == 0) | (low == 1))
+    for row in np.flatnonzero(runs).tolist():
+        runs[row] = _counts(values[row, :1000]) and _counts(values[row])
+    return NumberColumns(missing, whole, n_different, low == high, counts_rows, runs, marked, np.stack([low, high]))
 
 
 def has_heavy_tails(values: np.ndarray) -> np.ndarray:
@@ -85,6 +92,12 @@ def stands_apart(values: np.ndarray, value: float) -> bool:
         return False
     low, high = others.min(), others.max()
     return max(float(low) - float(value), float(value) - float(high)) > float(high) - float(low)
+
+
+def _counts(values: np.ndarray) -> bool:
+    """Whether nearly every number is the one before and 1."""
+    steps = np.count_nonzero(values[1:] == values[:-1] + values.dtype.type(1))
+    return bool(steps >= COUNTING * (values.size - 1))
 
 
 def _marked(values: np.ndarray, markers: np.ndarray) -> np.ndarray | None:

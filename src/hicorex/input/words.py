@@ -5,16 +5,23 @@ from collections.abc import Hashable, Iterable, Sequence
 from hicorex.input.column_kinds import MOST_CODES, ColumnDecision, ColumnReason, NumberForm, Resemblance
 from hicorex.input.notes import (
     HeavyTails,
+    ManyTexts,
     MoreRenamed,
     NoHeader,
     Note,
+    OnItsSide,
     PerhapsMissing,
     PerhapsThousands,
+    PerhapsWeights,
     ReadAs,
     ReadInParts,
     Renamed,
+    SameTwice,
+    SecondHeader,
     ShortHeader,
+    TotalRow,
     TrailingDelimiter,
+    Transposed,
     UnnamedArray,
     Written,
 )
@@ -27,10 +34,13 @@ REASONS = {
     ColumnReason.CODES: "whole numbers, {different} different",
     ColumnReason.AMOUNTS: "whole numbers, {different} different: read as amounts",
     ColumnReason.ROW_NUMBER: "an identifier: the number of the row",
+    ColumnReason.COUNTER: "counts rows, several times from 0 or 1",
+    ColumnReason.NEARLY_IDENTIFIER: "an identifier: nearly every row has another value",
+    ColumnReason.TICKED: "one value or nothing: ticked or not",
     ColumnReason.IDENTIFIER: "an identifier: every row has another value",
     ColumnReason.IDENTIFIER_IN_SAMPLE: "an identifier: {looked} rows looked at, each with another value",
-    ColumnReason.DATES: "dates",
-    ColumnReason.TIMES: "times",
+    ColumnReason.DATES: "dates: read as days since 1970-01-01",
+    ColumnReason.TIMES: "times: read as parts of a day",
     ColumnReason.CATEGORIES: "text, {different} different",
     ColumnReason.TOO_MANY_CATEGORIES: "text, {different} different: too many for categories",
     ColumnReason.FREE_TEXT: "nearly every row has another text",
@@ -65,6 +75,12 @@ def alike(decision: ColumnDecision) -> Hashable:
 def reason_in_words(decision: ColumnDecision) -> str:
     """Why a column is used as it is."""
     return common_reason([decision])
+
+
+def told(decision: ColumnDecision) -> str:
+    """What was decided on a column, and why, in a line."""
+    missing = f", {decision.missing:.0%} missing" if decision.missing >= 0.005 else ""
+    return f"{decision.kind}{missing} ({reason_in_words(decision)})"
 
 
 def common_reason(decisions: Sequence[ColumnDecision]) -> str:
@@ -125,6 +141,29 @@ def note_in_words(note: Note) -> str:
         case ReadInParts(n_rows, n_looked):
             sampled = f"; what is said of columns is from a sample of {n_looked:,} rows" if n_looked < n_rows else ""
             return f"{n_rows:,} rows, read part by part{sampled}"
+        case SecondHeader():
+            return "the row below the header holds names or units, no sample; if it is one, say --no-second-header"
+        case TotalRow(label):
+            return f"the last row, {label!r}, holds sums or means of the others, no sample"
+        case Transposed():
+            return "the table was turned: its rows are the columns"
+        case OnItsSide():
+            return "the columns look like samples and the rows like variables: if they are, say --transpose"
+        case SameTwice(groups, n_others):
+            shown = "; ".join(" = ".join(map(repr, group[:4])) + " = ..." * (len(group) > 4) for group in groups)
+            others = f"; and {n_others} more" if n_others else ""
+            return (
+                f"columns that say the same: {shown}{others}. They are kept, and what they share is counted: leave all "
+                "but one out by --exclude"
+            )
+        case ManyTexts(column, n_different, n_others):
+            others = f" and {n_others} other columns" if n_others else ""
+            return (
+                f"column {column!r}{others}: {n_different:,} different texts, which can make a factor of their own; "
+                "leave it out by --exclude, or write fewer"
+            )
+        case PerhapsWeights(column):
+            return f"column {column!r} is called as weights of samples are: if it holds them, say --weights {column}"
     raise TypeError(f"a note without words: {note!r}")
 
 
@@ -138,7 +177,8 @@ def _range(numbers: Iterable[int | None]) -> str:
 def _beside(decision: ColumnDecision) -> str:
     """What is told of a column beside the reason."""
     missing = f"; {', '.join(map(repr, decision.words))} read as missing" if decision.words else ""
-    return missing + (_resemblance(decision.resembles) if decision.resembles else "")
+    unit = f"; in {decision.unit}" if decision.unit else ""
+    return unit + missing + (_resemblance(decision.resembles) if decision.resembles else "")
 
 
 def _resemblance(resembles: Resemblance) -> str:

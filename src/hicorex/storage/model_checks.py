@@ -8,7 +8,7 @@ import numpy as np
 from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
 from hicorex.fitted.layer import FittedLayer
 from hicorex.fitted.model import FittedModel, StopReason
-from hicorex.input.column_kinds import KINDS
+from hicorex.input.column_kinds import KINDS, Written
 from hicorex.input.encoder import Encoder
 from hicorex.input.survey import MOST_CATEGORIES
 from hicorex.layer.stream import Stream
@@ -60,11 +60,15 @@ def _check_usual(usual: Any, n_factors: int) -> None:
 
 def _check_reading(reading: Any, n_columns: int) -> None:
     """Refuse what does not say how a file was read."""
-    known(is_a(dict, reading, "how the file was read"), ("missing", "row_names", "words", "names"))
+    known(is_a(dict, reading, "how the file was read"), ("missing", "row_names", "words", "forms", "names"))
     texts(reading.get("missing", []), "the texts that stand for missing values")
     for name, words in is_a(dict, reading.get("words", {}), "the words in columns of numbers").items():
         is_a(str, name, "a column with words")
         texts(words, "the words in columns of numbers")
+    for name, form in is_a(dict, reading.get("forms", {}), "how cells are written").items():
+        is_a(str, name, "a column of cells written otherwise")
+        agree(len(texts(form, "how cells are written")) == 2, "how cells are written", "a form and a unit")
+        known(form[:1], list(Written))
     if reading.get("row_names") is not None:
         is_a(str, reading["row_names"], "the column of row names")
     if reading.get("names") is not None:

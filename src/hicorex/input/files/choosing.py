@@ -24,6 +24,11 @@ class Choice(NamedTuple):
     weights: int | None
     left_out: dict[int, ColumnReason]
 
+    @property
+    def wanted(self) -> dict[int, ColumnKind]:
+        """The kinds that are asked for by name."""
+        return {at: kind for at, kind in self.kinds.items() if at in self.named}
+
     def speaks_of(self, at: int) -> bool:
         """Whether a column has a use already, or is to have none."""
         excluded = self.left_out.get(at) is ColumnReason.EXCLUDED

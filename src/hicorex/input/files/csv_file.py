@@ -26,6 +26,7 @@ def read_text(data: pa.Buffer, name: str, style: TextStyle, texts: Collection[st
     """A table as text; the columns named in `texts` stay text."""
     style.check()
     data, notes = as_utf8(data, name, style.encoding)
+    data = _after(data, style.skip_lines, name)
     try:
         raw = _read_utf8(data, name, style, texts)
     except NotUtf8Error:
@@ -51,6 +52,16 @@ def _read_utf8(data: pa.Buffer, name: str, style: TextStyle, texts: Collection[s
     if ours:
         table = original_table(table).rename_columns(names)
     return RawTable(table, names, dialect.row_names, dialect.notes, dialect.decimal, MISSING)
+
+
+def _after(data: pa.Buffer, n_lines: int, name: str) -> pa.Buffer:
+    """The text with this number of lines left blank, so that the count of lines stays."""
+    if n_lines <= 0:
+        return data
+    lines = re.compile(rb"(?:[^\r\n]*(?:\r\n|\r|\n)){%d}" % n_lines).match(memoryview(data))
+    if lines is None:
+        raise HicorexError(f"{name} has no more than the lines that --skip-lines {n_lines} leaves out; give fewer.")
+    return pa.py_buffer(b"\n" * n_lines + memoryview(data)[lines.end() :])
 
 
 def _told_delimiter(data: pa.Buffer, style: TextStyle) -> tuple[pa.Buffer, TextStyle]:

@@ -34,6 +34,8 @@ class TextStyle:
         names of columns.
     missing :
         Further markers of missing values, compared as text and as numbers.
+    skip_lines :
+        The number of lines before the table, such as those of a title.
     """
 
     delimiter: str | None = None
@@ -41,6 +43,7 @@ class TextStyle:
     encoding: str | None = None
     header: bool | None = None
     missing: tuple[str, ...] = ()
+    skip_lines: int = 0
 
     def check(self) -> None:
         """Refuse signs that cannot be."""
@@ -198,7 +201,8 @@ def _refuse_title(sample: list[Record], first: list[str], name: str) -> None:
     below = {record.n_fields for record in sample[1:]}
     titled = len(below) == 1 and sample[0].n_fields < min(below) - 1
     if titled or (len(first) > 2 and first[0].strip() and not any(map(str.strip, first[1:]))):
-        raise HicorexError(f"{name}, line {sample[0].line}: it looks like a title above the names; delete that line.")
+        line = sample[0].line
+        raise HicorexError(f"{name}, line {line}: it looks like a title above the names; say --skip-lines {line}.")
 
 
 def _name_fields(

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,26 +15,45 @@ from scipy.sparse import issparse
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.column_kinds import (
+    MOST_CODES,
     ColumnDecision,
     ColumnKind,
     ColumnReason,
     NumberFacts,
     Verdict,
+    Written,
     verdict_on_numbers,
     verdict_on_texts,
 )
+from hicorex.input.files.amounts import amounts_in
+from hicorex.input.files.dates import are_mostly_dates, day_first, days_in
 from hicorex.input.files.formats import dense
 from hicorex.input.files.literals import BLANKS, numeric_markers
-from hicorex.input.files.text_columns import is_dates, is_text, numbers_in, numbers_of, once, resemblance, tidy_text
+from hicorex.input.files.text_columns import (
+    is_text,
+    numbers_in,
+    numbers_of,
+    once,
+    resemblance,
+    ticks,
+    tidy_text,
+    values_of,
+)
 from hicorex.input.number_columns import SENTINELS, has_heavy_tails, stands_apart, study_numbers
+from hicorex.input.times import days_of
 
+NOTHING: Mapping[int, ColumnKind] = MappingProxyType({})
 # Cells looked at together: their copies stay small beside the table.
 CELLS = 1 << 20
 # Rows that tell whether a long column of texts is an identifier.
 SAMPLE_ROWS = 20_000
 # A column of texts is one of numbers if this share of them are numbers, and no more than these different ones are not.
 MOSTLY, MOST_WORDS = 0.9, 3
-IDENTIFIER = re.compile(r"(?:(?i:^|.*[\W_])(?i:id|index|key|nr|no|rownames?))|.*[a-z](?:I[dD]|Index|Key|Nr|No)")
+IDENTIFIER = re.compile(
+    r"(?:(?i:^|.*[\W_])(?i:id|index|key|nr|no|code|rownames?))|.*[a-z](?:I[dD]|Index|Key|Nr|No|Code)"
+)
+# Identifiers have this share of different values, since one row may spoil them, and rows without one are as few.
+NEARLY = 0.98
 
 
 @dataclass
@@ -72,7 +92,11 @@ class Examination:
 
 
 def examine(
-    columns: Any, names: list[str], missing: tuple[str, ...], decimal: str | None, wanted: Set[int] = frozenset()
+    columns: Any,
+    names: list[str],
+    missing: tuple[str, ...],
+    decimal: str | None,
+    wanted: Mapping[int, ColumnKind] = NOTHING,
 ) -> Examination:
     """Decide on each column.
 
@@ -82,7 +106,7 @@ def examine(
     names : what the columns are called
     missing : markers of missing values
     decimal : the decimal sign of numbers among text; None if text is text
-    wanted : the columns that are to be used whatever they hold
+    wanted : the columns that are to be used whatever they hold, and as what
     """
     examiner = _Examiner(names, missing, decimal, wanted)
     if issparse(columns):
@@ -97,7 +121,9 @@ def examine(
 class _Examiner:
     """Looks at the columns of a file, those of one type together."""
 
-    def __init__(self, names: list[str], missing: tuple[str, ...], decimal: str | None, wanted: Set[int]):
+    def __init__(
+        self, names: list[str], missing: tuple[str, ...], decimal: str | None, wanted: Mapping[int, ColumnKind]
+    ):
         self._names, self._missing, self._decimal, self._wanted = names, missing, decimal, wanted
         self._markers = numeric_markers(missing)
         self._decided: dict[int, ColumnDecision] = {}
@@ -172,25 +198,35 @@ class _Examiner:
             study.whole.tolist(),
             study.n_different.tolist(),
             study.counts_rows.tolist(),
+            study.counts_runs.tolist(),
             strict=True,
         )
-        for row, (at, missing, empty, constant, whole, count, counts_rows) in enumerate(figures):
+        for row, (at, missing, empty, constant, whole, count, *counts) in enumerate(figures):
             name = self._names[at]
-            named_so = is_integer and whole and count in (0, n_rows) and IDENTIFIER.fullmatch(name) is not None
-            unique = named_so and (count == n_rows or np.unique(values[row]).size == n_rows)
-            key = empty, constant, whole, count, counts_rows, unique
+            identifies = (False, False)
+            if whole and not is_boolean and (count == 0 or count >= NEARLY * NEARLY * n_rows):
+                identifies = _identifies(name, values[row])
+            key = empty, constant, whole, count, *counts, *identifies
             if key not in verdicts:
-                facts = NumberFacts(
-                    n_rows, is_boolean, is_integer, empty, constant, whole, count or None, counts_rows, unique
-                )
-                verdicts[key] = verdict_on_numbers(facts)
+                alike = is_boolean, is_integer, empty, constant, whole, count or None, *counts, *identifies
+                verdicts[key] = verdict_on_numbers(NumberFacts(n_rows, *alike))
             kind, reason, n_different, names_rows = verdicts[key]
             self._decided[at] = ColumnDecision(name, kind, reason, missing, n_different)
+            if constant and missing and table is not None and study.extremes[0, row] == 1:
+                self._take_ticks(at, table)
             if names_rows:
                 self._result.names_rows[at] = True
             if kind is ColumnKind.GAUSSIAN:
                 amounts.append(row)
         self._result.heavy += [places[amounts[at]] for at in np.flatnonzero(has_heavy_tails(values[amounts])).tolist()]
+
+    def _take_ticks(self, at: int, table: pa.Table) -> None:
+        """A column of 1 or nothing as one of 1 and 0."""
+        column = table.column(at)
+        n_present = len(column) - column.null_count
+        if verdict_on_texts(len(column), n_present, 1).reason is ColumnReason.TICKED:
+            self._result.changed[at] = pc.fill_null(column, pa.scalar(0, column.type))
+            self._decide(at, ColumnKind.CATEGORICAL, ColumnReason.TICKED, 0.0, 2, written=Written.TICKED)
 
     def _replace_marked(self, places: list[int], marked: np.ndarray, table: pa.Table | None) -> None:
         for row in np.flatnonzero(marked.any(axis=1)).tolist():
@@ -225,18 +261,23 @@ class _Examiner:
         else:
             self._decide(at, ColumnKind.IGNORED, ColumnReason.UNUSABLE_TYPE, missing, type_name=str(kind))
 
-    def _take_alone(self, at: int, numbers: pa.ChunkedArray, words: tuple[str, ...] = ()) -> None:
+    def _take_alone(
+        self, at: int, numbers: Any, words: tuple[str, ...] = (), unit: str = "", written: Written = Written.PLAIN
+    ) -> None:
         """Look at a column that was turned into numbers; the words in it count as missing."""
         name = self._names[at]
         alone = examine(pa.table([numbers], names=[name]), [name], self._missing, ".")
-        self._decided[at] = alone.decisions[0]._replace(words=words)
+        decision = alone.decisions[0]
+        if written in (Written.DATE, Written.DATE_BY_DAY) and decision.kind.is_learned:
+            decision = decision._replace(reason=ColumnReason.DATES)
+        self._decided[at] = decision._replace(words=words, unit=unit, written=written)
         self._result.names_rows[at], self._result.is_numeric[at] = alone.names_rows[0], True
         self._result.changed[at] = alone.changed.get(0, numbers)
 
     def _take_coded(self, at: int, column: pa.ChunkedArray) -> None:
         """Look at categories that are no texts; numbers stay categories."""
         column = pa.chunked_array([pc.cast(chunk, column.type.value_type) for chunk in column.chunks])
-        name, wanted = self._names[at], {0} if at in self._wanted else frozenset()
+        name, wanted = self._names[at], {0: self._wanted[at]} if at in self._wanted else NOTHING
         alone = examine(pa.table([column], names=[name]), [name], self._missing, self._decimal, wanted)
         (decision,) = alone.decisions
         if decision.kind is ColumnKind.GAUSSIAN:
@@ -250,10 +291,19 @@ class _Examiner:
         has_days = not pa.types.is_time(column.type) and not pa.types.is_duration(column.type)
         reason = ColumnReason.DATES if has_days else ColumnReason.TIMES
         n_rows = len(column)
-        self._result.names_rows[at] = column.null_count == 0 and pc.count_distinct(column).as_py() == n_rows
-        self._decide(at, self._kind_of_ignored(at), reason, column.null_count / n_rows)
-        if at in self._wanted:
+        unique = column.null_count == 0 and pc.count_distinct(column).as_py() == n_rows
+        if self._as_categories(at):
+            self._decide(at, ColumnKind.CATEGORICAL, reason, column.null_count / n_rows)
             self._result.changed[at] = column.cast(pa.string()).dictionary_encode()
+        else:
+            self._take_alone(at, values_of(np.arange(n_rows), days_of(column)), written=Written.DATE)
+            if self._decided[at].kind.is_learned:
+                self._decided[at] = self._decided[at]._replace(reason=reason)
+        self._result.names_rows[at] = unique
+
+    def _as_categories(self, at: int) -> bool:
+        """Whether the user wants a column as categories."""
+        return self._wanted.get(at) is ColumnKind.CATEGORICAL
 
     def _kind_of_ignored(self, at: int) -> ColumnKind:
         """The kind of a column that would be ignored: categorical if the user wants the column."""
@@ -270,18 +320,48 @@ class _Examiner:
         if n_present == 0:
             self._decide(at, ColumnKind.IGNORED, ColumnReason.EMPTY, missing)
             return
-        is_number = once(numbers_in, texts, self._decimal)
-        if counts[is_number].sum() / n_present >= MOSTLY:
-            words = texts.filter(pa.array(~is_number)).to_pylist()
-            if len(words) <= MOST_WORDS:
-                self._take_alone(at, numbers_of(codes, texts, is_number, self._decimal or "."), tuple(words))
-                return
-        verdict = verdict_on_texts(n_rows, n_present, len(texts), once(is_dates, texts))
+        if self._take_numbers_in_words(at, codes, counts, texts):
+            return
+        verdict = verdict_on_texts(n_rows, n_present, len(texts))
+        written = Written.PLAIN
+        if verdict.reason is ColumnReason.TICKED:
+            column, missing, written = ticks(codes, texts), 0.0, Written.TICKED
         self._result.names_rows[at] = verdict.names_rows
         self._result.changed[at] = column
         kind = verdict.kind if verdict.kind is not ColumnKind.IGNORED else self._kind_of_ignored(at)
         like = resemblance(texts, counts, self._decimal)
-        self._decide(at, kind, verdict.reason, missing, verdict.n_different, resembles=like)
+        self._decide(at, kind, verdict.reason, missing, verdict.n_different, resembles=like, written=written)
+
+    def _take_numbers_in_words(self, at: int, codes: np.ndarray, counts: np.ndarray, texts: pa.Array) -> bool:
+        """Look at a column of texts that are numbers, amounts or dates, but for a few words; whether it is one."""
+        is_number = once(numbers_in, texts, self._decimal)
+        if self._are_mostly(is_number, counts):
+            words = tuple(texts.filter(pa.array(~is_number)).to_pylist())
+            self._take_alone(at, numbers_of(codes, texts, is_number, self._decimal or "."), words)
+            return True
+        if self._as_categories(at):
+            return False
+        amounts = once(amounts_in, texts, self._decimal)
+        if amounts is not None and (amounts.unit or self._decimal is not None):
+            values, unit, written = amounts.values, amounts.unit, Written.AMOUNT
+        elif once(are_mostly_dates, texts):
+            by_day = day_first(texts)
+            written = Written.DATE_BY_DAY if by_day else Written.DATE
+            values, unit = days_in(texts, by_day), ""
+        else:
+            return False
+        known = ~np.isnan(values)
+        if not self._are_mostly(known, counts):
+            return False
+        self._take_alone(at, values_of(codes, values), tuple(texts.filter(pa.array(~known)).to_pylist()), unit, written)
+        unique = written is not Written.AMOUNT and len(texts) == len(codes)
+        self._result.names_rows[at] = self._result.names_rows[at] or unique
+        return True
+
+    @staticmethod
+    def _are_mostly(known: np.ndarray, counts: np.ndarray) -> bool:
+        """Whether texts are of a kind, but for a few words."""
+        return bool(counts[known].sum() >= MOSTLY * counts.sum() and np.count_nonzero(~known) <= MOST_WORDS)
 
     def _take_identifier(self, at: int, column: pa.ChunkedArray) -> bool:
         """Decide on a long column of texts that some rows show to be an identifier; whether it is one."""
@@ -289,14 +369,24 @@ class _Examiner:
         texts = pc.utf8_trim(column.take(pa.array(rows)), BLANKS).drop_null().combine_chunks()
         if len(texts) <= SAMPLE_ROWS // 2 or len(pc.unique(texts)) < len(texts):
             return False
-        if numbers_in(texts, self._decimal).any():
+        if numbers_in(texts, self._decimal).any() or amounts_in(texts, self._decimal) or are_mostly_dates(texts):
             return False
-        reason = ColumnReason.DATES if is_dates(texts) else ColumnReason.IDENTIFIER_IN_SAMPLE
+        reason = ColumnReason.IDENTIFIER_IN_SAMPLE
         missing = column.null_count / len(column)
         like = resemblance(texts, np.ones(len(texts)), self._decimal)
         self._decide(at, ColumnKind.IGNORED, reason, missing, n_looked=len(texts), resembles=like)
         self._result.names_rows[at] = column.null_count == 0
         return True
+
+
+def _identifies(name: str, values: np.ndarray) -> tuple[bool, bool]:
+    """Whether a column is an identifier by its name and its whole numbers, and whether every row has another one."""
+    if IDENTIFIER.fullmatch(name) is None:
+        return False, False
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    n_different = np.unique(known).size
+    nearly = values.size > MOST_CODES and n_different >= NEARLY * known.size and known.size >= NEARLY * values.size
+    return bool(nearly or n_different == values.size), n_different == values.size
 
 
 def _matrix(table: pa.Table, places: list[int]) -> np.ndarray:

@@ -7,9 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.column_kinds import ValueType
+from hicorex.input.column_kinds import NOT_TICKED, ValueType, Written
+from hicorex.input.files.amounts import amounts_in
+from hicorex.input.files.dates import days_in
 from hicorex.input.files.literals import FALSE, TRUE, numeric_markers
-from hicorex.input.files.text_columns import is_text, number_pattern, numbers_of, tidy_text
+from hicorex.input.files.text_columns import is_text, number_pattern, numbers_of, tidy_text, values_of
+from hicorex.input.times import days_of
 
 ARROW_TYPES = {
     ValueType.NUMBER: pa.float64(),
@@ -33,6 +36,7 @@ class ExpectedColumn(NamedTuple):
     missing : markers of missing values
     decimal : the decimal sign of numbers among text, None for a point
     words : texts among numbers that stand for missing values
+    written, unit : how the cells were written in the fit, and their unit
     """
 
     type: ValueType
@@ -40,9 +44,13 @@ class ExpectedColumn(NamedTuple):
     missing: tuple[str, ...]
     decimal: str | None
     words: list[str]
+    written: Written = Written.PLAIN
+    unit: str = ""
 
     def of(self, column: pa.ChunkedArray) -> Any:
         """A column as this type; a value of another is an error that names it."""
+        if self.written is Written.TICKED:
+            column = self._ticks(column)
         if column.null_count == len(column):
             return pa.nulls(len(column), ARROW_TYPES[self.type])
         column = self._plain(column)
@@ -55,9 +63,20 @@ class ExpectedColumn(NamedTuple):
             column = self._read_numbers(codes, texts)
         return self._as_booleans(column) if self.type is ValueType.BOOLEAN else self._as_numbers(column)
 
+    def _ticks(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Boxes that are not ticked, as the fit has them."""
+        if self.type is not ValueType.TEXT:
+            return column.cast(ARROW_TYPES[self.type]).fill_null(0)
+        if not is_text(column.type):
+            column = column.cast(pa.string())
+        return pc.fill_null(pa.chunked_array([tidy_text(column, self.missing).column]).cast(pa.string()), NOT_TICKED)
+
     def _plain(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """A column of numbers, booleans, text or, for text, times."""
         kind = column.type
+        if pa.types.is_temporal(kind) and self.written in (Written.DATE, Written.DATE_BY_DAY):
+            column = pa.chunked_array([pa.array(days_of(column), from_pandas=True)])
+            kind = column.type
         if pa.types.is_dictionary(kind) and not is_text(kind):
             column, kind = column.cast(kind.value_type), kind.value_type
         if pa.types.is_decimal(kind):
@@ -80,12 +99,25 @@ class ExpectedColumn(NamedTuple):
     def _read_numbers(self, codes: np.ndarray, texts: pa.Array) -> pa.ChunkedArray:
         """Texts as numbers; signs such as "?" and "-" alone stand for missing ones, as the words do."""
         decimal = self.decimal or "."
+        if self.written is not Written.PLAIN:
+            values = self._written_numbers(texts)
+            strange = np.isnan(values) & ~np.isin(texts.to_numpy(zero_copy_only=False), self.words)
+            if strange.any():
+                raise self._strange(texts[int(strange.argmax())])
+            return values_of(codes, values)
         number = pc.match_substring_regex(texts, number_pattern(decimal)).to_numpy(zero_copy_only=False)
         bare = pc.match_substring_regex(texts, r"^[^\pL\pN]*$").to_numpy(zero_copy_only=False)
         bare = bare | np.isin(texts.to_numpy(zero_copy_only=False), self.words)
         if not (number | bare).all():
             raise self._strange(texts[int((number | bare).argmin())])
         return numbers_of(codes, texts, number, decimal)
+
+    def _written_numbers(self, texts: pa.Array) -> np.ndarray:
+        """Texts as the numbers that they were in the fit, NaN for what is none."""
+        if self.written is Written.AMOUNT:
+            amounts = amounts_in(texts, self.decimal, self.unit)
+            return np.full(len(texts), np.nan) if amounts is None else amounts.values
+        return days_in(texts, self.written is Written.DATE_BY_DAY)
 
     def _as_booleans(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if pa.types.is_boolean(column.type):

@@ -1,12 +1,12 @@
 """New samples for a fitted model: its columns in its order, as the types that it expects."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.column_kinds import ValueType
+from hicorex.input.column_kinds import ValueType, Written
 from hicorex.input.column_names import ColumnNames
 from hicorex.input.files.examination import examine
 from hicorex.input.files.expected import ExpectedColumn
@@ -21,6 +21,7 @@ class KnownColumns(NamedTuple):
     types : for each column, in the model's order, what its values are ("number", "whole number", "text", "boolean")
     row_names : the column that had the names of rows in the fit; it is not missed
     words : for columns of numbers, texts that are read as missing, as in the fit
+    forms : for columns whose cells are written otherwise than a model takes them, how, and their unit
     titled : whether the model knows columns by their names; None for as the file has it
     """
 
@@ -28,11 +29,21 @@ class KnownColumns(NamedTuple):
     row_names: str | None = None
     words: Mapping[str, list[str]] | None = None
     titled: bool | None = None
+    forms: Mapping[str, list[str]] | None = None
+
+    @classmethod
+    def of(cls, fitted: Any) -> Self:
+        """What a fitted model knows of its columns, and of the file that they came from."""
+        reading = fitted.reading
+        titled = fitted.names is not None
+        return cls(fitted.expected(), reading.get("row_names"), reading.get("words"), titled, reading.get("forms"))
 
     def expected(self, name: str, file: str, missing: tuple[str, ...], decimal: str | None) -> ExpectedColumn:
         """A column as the model expects it in a file."""
         words = (self.words or {}).get(name, [])
-        return ExpectedColumn(ValueType(self.types[name]), f"{file}, column {name!r}", missing, decimal, words)
+        written, unit = (self.forms or {}).get(name, ["", ""])
+        called = f"{file}, column {name!r}"
+        return ExpectedColumn(ValueType(self.types[name]), called, missing, decimal, words, Written(written), unit)
 
 
 def read_new(source: File, reading: Reading, known: KnownColumns) -> Table:

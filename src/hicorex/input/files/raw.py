@@ -1,5 +1,7 @@
 """What a file holds before it is decided on, and names for its columns."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ class RawTable(NamedTuple):
     notes : what there is to say on the file
     decimal : the decimal sign of numbers among text; None if columns have types, so that their text is text
     markers : texts that stand for missing values in any such file
+    units : by place, what the numbers of columns are of, as the file says in a row of its own
     """
 
     columns: Any
@@ -28,6 +31,7 @@ class RawTable(NamedTuple):
     notes: tuple[Note, ...] = ()
     decimal: str | None = None
     markers: tuple[str, ...] = ("",)
+    units: Mapping[int, str] = MappingProxyType({})
 
     def column(self, at: int) -> Any:
         """A column, as the file has it."""

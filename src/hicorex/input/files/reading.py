@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,12 @@ from hicorex.exceptions import HicorexError
 from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
+from hicorex.input.files.extra_rows import without_extra_rows
 from hicorex.input.files.formats import raw_of, read_raw
 from hicorex.input.files.raw import RawTable, column_of
+from hicorex.input.files.suggestions import suggestions
 from hicorex.input.files.table import Reading, Table, columns_kept, numbers_or_names, title_of_rows
+from hicorex.input.files.turned import turned
 from hicorex.input.notes import HeavyTails, Note, PerhapsMissing
 from hicorex.input.sources import Source
 from hicorex.input.weights import as_samples, check_weights, counts_rows
@@ -43,14 +46,7 @@ def decide(raw: RawTable, reading: Reading, name: str, column_of_all: ColumnOfAl
     """
     markers = (*raw.markers, *reading.missing)
     choice = choose(raw, reading)
-    examined = examine(raw.columns, raw.names, markers, raw.decimal, choice.named)
-    row_names = choice.row_names
-    if row_names is None and examined.names_rows[0] and not choice.speaks_of(0):
-        row_names = 0
-    columns = examined.applied(raw.columns, name)
-    decisions = _with_choice(examined, choice)
-    if row_names is not None:
-        decisions[row_names] = _as_row_names(decisions[row_names], raw, reading)
+    columns, decisions, row_names, notes = decided(raw, reading, name, choice)
     sample_weight = None
     if choice.weights is not None:
         every = None if column_of_all is None else partial(column_of_all, choice.weights, markers)
@@ -69,8 +65,41 @@ def decide(raw: RawTable, reading: Reading, name: str, column_of_all: ColumnOfAl
         title_of_rows(raw, row_names),
         sample_weight,
         tuple(decisions),
-        (*raw.notes, *_notes(examined, decisions)),
+        notes,
     )
+
+
+class Decided(NamedTuple):
+    """What was decided on the columns of a table.
+
+    columns : as they are to be used
+    decisions : one for each column
+    row_names : the column that holds these, None if none does
+    notes : what there is to say on the table
+    """
+
+    columns: Any
+    decisions: list[ColumnDecision]
+    row_names: int | None
+    notes: tuple[Note, ...]
+
+
+def decided(raw: RawTable, reading: Reading, name: str, choice: Choice) -> Decided:
+    """What each column is, by what it holds and what the user says."""
+    markers = (*raw.markers, *reading.missing)
+    examined = examine(raw.columns, raw.names, markers, raw.decimal, choice.wanted)
+    row_names = choice.row_names
+    if row_names is None and examined.names_rows[0] and not choice.speaks_of(0):
+        row_names = 0
+    columns = examined.applied(raw.columns, name)
+    decisions = _with_choice(examined, choice)
+    for at, unit in raw.units.items():
+        if examined.is_numeric[at]:
+            decisions[at] = decisions[at]._replace(unit=unit)
+    if row_names is not None:
+        decisions[row_names] = _as_row_names(decisions[row_names], raw, reading)
+    notes = (*raw.notes, *_notes(examined, decisions), *suggestions(columns, decisions))
+    return Decided(columns, decisions, row_names, notes)
 
 
 def _with_choice(examined: Examination, choice: Choice) -> list[ColumnDecision]:
@@ -81,9 +110,10 @@ def _with_choice(examined: Examination, choice: Choice) -> list[ColumnDecision]:
         if decision.reason in TELLS_NOTHING or (decision.kind is ColumnKind.IGNORED and at not in choice.named):
             continue
         if kind is not ColumnKind.CATEGORICAL and not examined.is_numeric[at]:
-            holds = "dates" if decision.reason is ColumnReason.DATES else "text"
+            if at not in choice.named:  # a pattern means the columns of numbers
+                continue
             raise HicorexError(
-                f"Column {decision.name!r} holds {holds} and cannot be {kind}; make it categorical or leave it out."
+                f"Column {decision.name!r} holds text and cannot be {kind}; make it categorical or leave it out."
             )
         decisions[at] = decision._replace(kind=kind, as_asked=True)
     for at, reason in choice.left_out.items():
@@ -134,8 +164,16 @@ def _notes(examined: Examination, decisions: list[ColumnDecision]) -> Iterator[N
 def read_file(source: File, reading: Reading, texts: Iterable[str] = ()) -> RawTable:
     """What a file holds; of a text, these columns stay text."""
     if isinstance(source, Source):
-        return raw_of(source.read(0, source.shape[0]), name_of(source))
-    return read_raw(source, reading, list(texts))
+        raw = raw_of(source.read(0, source.shape[0]), name_of(source))
+    else:
+        raw = read_raw(source, reading, list(texts))
+    return prepared(raw, reading, name_of(source))
+
+
+def prepared(raw: RawTable, reading: Reading, name: str) -> RawTable:
+    """A table without rows that hold no sample, turned if that is asked for."""
+    raw = without_extra_rows(raw, reading.second_header)
+    return turned(raw, name) if reading.transpose else raw
 
 
 @contextmanager

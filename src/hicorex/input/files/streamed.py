@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from hicorex.input.column_kinds import ValueType
+from hicorex.exceptions import HicorexError
+from hicorex.input.column_kinds import ValueType, Written
 from hicorex.input.files.expected import ExpectedColumn
 from hicorex.input.files.formats import raw_of
 from hicorex.input.files.literals import numeric_markers
@@ -47,6 +49,7 @@ class Layout(NamedTuple):
     columns : the columns that are used, in their order
     missing : markers of missing values
     words : for columns of numbers, the texts in them that are read as missing
+    forms : for columns whose cells are written otherwise than a model takes them, how, and their unit
     row_names, row_title : the column that names the rows, None for their numbers, and what it is called
     dtype : type of an array, None for that of the file
     titled : whether rows come with the names of the columns, None for as the file has it
@@ -59,6 +62,7 @@ class Layout(NamedTuple):
     row_title: str = "row"
     dtype: np.dtype | None = None
     titled: bool | None = None
+    forms: Mapping[str, list[str]] = MappingProxyType({})
 
 
 class StreamedFrame(Source):
@@ -125,10 +129,13 @@ class StreamedFrame(Source):
 
     def _column(self, used: UsedColumn, raw: RawTable) -> Any:
         column = raw.column(used.at)
-        if used.type is not None and column.null_count == len(column):
+        ticked = self._layout.forms.get(used.name, [""])[0] == Written.TICKED
+        if used.type is not None and column.null_count == len(column) and not ticked:
             return pa.nulls(len(column), used.type)
         called, words = f"{self._file}, column {used.name!r}", self._layout.words.get(used.name, [])
-        column = ExpectedColumn(used.values, called, self._layout.missing, raw.decimal, words).of(column)
+        written, unit = self._layout.forms.get(used.name, ["", ""])
+        expected = ExpectedColumn(used.values, called, self._layout.missing, raw.decimal, words, Written(written), unit)
+        column = expected.of(column)
         return column if used.type is None or column.type == used.type else column.cast(used.type)
 
 
@@ -150,6 +157,8 @@ class StreamedTable(Table):
 
 def stream_table(source: Source, file: str, reading: Reading) -> Table:
     """As read_table, but the frame is on disk, and its columns are decided on by a sample of the rows."""
+    if reading.transpose:
+        raise HicorexError(f"{file} cannot be turned by --transpose part by part; give more memory, or turn it before.")
     raw, n_looked = _sample(source, file)
 
     def column_of_all(at: int, missing: tuple[str, ...]) -> np.ndarray:
@@ -178,7 +187,7 @@ def stream_table(source: Source, file: str, reading: Reading) -> Table:
         for name, kind in zip(table.names, table.kinds, strict=True)
     ]
     row_names = None if table.row_names_column is None else place[table.row_names_column]
-    layout = Layout(used, missing, table.words, row_names, table.row_title, dtype)
+    layout = Layout(used, missing, table.words, row_names, table.row_title, dtype, forms=table.forms)
     return StreamedTable(
         StreamedFrame(source, file, layout),
         table.names,
@@ -201,7 +210,7 @@ def stream_new(source: Source, file: str, reading: Reading, known: KnownColumns)
         UsedColumn(at, name, ValueType(values)) for at, (name, values) in zip(places, known.types.items(), strict=True)
     ]
     missing = (*raw.markers, *reading.missing)
-    layout = Layout(used, missing, known.words or {}, row_names, title, titled=known.titled)
+    layout = Layout(used, missing, known.words or {}, row_names, title, titled=known.titled, forms=known.forms or {})
     return StreamedTable(StreamedFrame(source, file, layout), list(known.types), [], None, title, notes=raw.notes)
 
 

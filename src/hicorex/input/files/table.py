@@ -1,6 +1,6 @@
 """How a file is to be read, and what comes of it: the columns that a model learns from, and what was decided."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -9,11 +9,13 @@ import pyarrow as pa
 from scipy.sparse import issparse
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.column_kinds import ColumnDecision, ColumnKind
+from hicorex.input.column_kinds import ColumnDecision, ColumnKind, Written
 from hicorex.input.files.dialect import TextStyle
 from hicorex.input.files.formats import dense
 from hicorex.input.files.raw import RawTable
 from hicorex.input.notes import Note
+from hicorex.input.sources.base import TypedTable
+from hicorex.input.words import note_in_words, reason_in_words, told
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Reading(TextStyle):
     use, exclude : names of columns, or patterns with * and ?; all are used if `use` is empty
     kinds : a kind ("gaussian", "rank" or "categorical") for names or patterns; a name goes before a pattern
     weights : a column of numbers that holds the weights of samples
+    transpose : whether the rows of the file are the columns of the table
+    second_header : whether the row below the header holds no sample
     """
 
     row_names: str | None = None
@@ -34,6 +38,8 @@ class Reading(TextStyle):
     exclude: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     weights: str | None = None
+    transpose: bool = False
+    second_header: bool | None = None
 
 
 class RowBatch(NamedTuple):
@@ -45,7 +51,7 @@ class RowBatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(TypedTable):
     """The columns of a file that are used, and what was decided.
 
     frame : pyarrow.Table, or array or scipy sparse array of shape (n_samples, n_columns) if the file holds one
@@ -67,6 +73,18 @@ class Table:
     notes: tuple[Note, ...] = ()
 
     @property
+    def columns(self) -> pa.Table:
+        """What was made of each column, a row each: its kind, unit, share of missing values, and why."""
+        return decisions_table(self.decisions)
+
+    def __str__(self) -> str:
+        """What was made of the table, for people."""
+        rows = [f"{decision.name}: {told(decision)}" for decision in self.decisions]
+        said = [f"Note: {note_in_words(note)}." for note in self.notes]
+        n_rows, n_columns = self.frame.shape
+        return "\n".join([f"{n_rows:,} rows, {n_columns:,} columns to learn from", *said, *rows])
+
+    @property
     def in_parts(self) -> bool:
         """Whether the frame is on disk, and read part by part."""
         return False
@@ -75,6 +93,12 @@ class Table:
     def words(self) -> dict[str, list[str]]:
         """For columns of numbers, the texts in them that were read as missing."""
         return {decision.name: list(decision.words) for decision in self.decisions if decision.words}
+
+    @property
+    def forms(self) -> dict[str, list[str]]:
+        """By name, how the cells of a column are written, and their unit, where a model takes them another way."""
+        written = [d for d in self.decisions if d.written is not Written.PLAIN and d.kind.is_learned]
+        return {decision.name: [decision.written.value, decision.unit] for decision in written}
 
     @property
     def row_names_column(self) -> str | None:
@@ -94,6 +118,19 @@ class Table:
         """All rows; of a table on disk a few at a time, each of which takes ``width`` cells or more."""
         n_rows = self.frame.shape[0]
         yield RowBatch(slice(0, n_rows), self.frame, self.row_names)
+
+
+def decisions_table(decisions: Sequence[ColumnDecision]) -> pa.Table:
+    """What was made of each column of a table, a row each."""
+    columns = {
+        "column": [decision.name for decision in decisions],
+        "kind": [str(decision.kind) for decision in decisions],
+        "unit": [decision.unit for decision in decisions],
+        "missing": [decision.missing for decision in decisions],
+        "decision": [decision.kind.in_words for decision in decisions],
+        "reason": [reason_in_words(decision) for decision in decisions],
+    }
+    return pa.table(columns)
 
 
 def columns_kept(columns: Any, kept: list[int]) -> Any:

@@ -7,13 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.input.column_kinds import NumberForm, Resemblance
+from hicorex.input.column_kinds import NOT_TICKED, NumberForm, Resemblance
 from hicorex.input.files.literals import BLANKS, NUMBER, numeric_markers, with_decimal
 
 T = TypeVar("T")
 TEXT = pa.dictionary(pa.int32(), pa.string())
-TIME = r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|[+-]\d{2}:?\d{2}))?)?"
-DATE = rf"^(\d{{1,2}}([./-])\d{{1,2}}[./-](\d{{4}}|\d{{2}})|\d{{4}}[./-]\d{{1,2}}[./-]\d{{1,2}}){TIME}$"
 AMOUNT = r"[+-]?[\d.,]+"
 FORMS = {
     NumberForm.PERCENT: rf"^{AMOUNT}\s*%$",
@@ -138,10 +136,20 @@ def numbers_of(codes: np.ndarray, texts: pa.Array, number: np.ndarray, decimal: 
     return pa.chunked_array([pa.array(values[codes].astype(np.int64) if digits else values[codes], mask=absent)])
 
 
-def is_dates(texts: pa.Array) -> bool:
-    """Whether all of the texts look like dates."""
-    match: Callable[..., Any] = pc.match_substring_regex
-    return pc.all(match(texts[:50], DATE)).as_py() and pc.all(match(texts, DATE)).as_py()
+def values_of(codes: np.ndarray, values: np.ndarray) -> pa.ChunkedArray:
+    """The column of the numbers that the texts of some codes stand for; NaN and no code are missing."""
+    column = np.append(values, np.nan)[codes]
+    absent = np.isnan(column)
+    known = values[~np.isnan(values)]
+    if (np.abs(known) < 2**53).all() and (known == np.rint(known)).all():
+        return pa.chunked_array([pa.array(np.where(absent, 0, column).astype(np.int64), mask=absent)])
+    return pa.chunked_array([pa.array(column, mask=absent)])
+
+
+def ticks(codes: np.ndarray, texts: pa.Array) -> pa.Array:
+    """Boxes that hold one text or nothing, as one of two texts."""
+    values = pa.array([texts[0].as_py(), NOT_TICKED], pa.string())
+    return from_codes(np.where(codes < 0, 1, 0), values)
 
 
 def resemblance(texts: pa.Array, counts: np.ndarray, decimal: str | None) -> Resemblance | None:

@@ -10,6 +10,7 @@ from hicorex.input.readers.base import SLICE, Form, Reader, check_shape
 from hicorex.input.readers.cells import numbers_or_text
 from hicorex.input.readers.codes import find_codes
 from hicorex.input.readers.frame_columns import keep_values, plain_columns, plain_numbers, split_categories
+from hicorex.input.times import days_of
 
 # Cells of plain numbers that are taken from a data frame at a time.
 WINDOW_CELLS = 2**22
@@ -94,9 +95,8 @@ class FrameReader(Reader):
         """A column of any other type, and which of its values are missing; some types are refused."""
         series, name = self._frame[:, i], self.column_name(i)
         if series.dtype.is_temporal():
-            raise ColumnTypeError(
-                f"Column {name} holds dates or times; leave it out or turn it into a number or a category."
-            )
+            days = days_of(series.to_arrow())
+            return days, np.isnan(days)
         if series.dtype in (nw.Int128, nw.UInt128):
             raise ColumnTypeError(
                 f"Column {name} has type {series.dtype}; make it integers of 64 bits, floats or text."

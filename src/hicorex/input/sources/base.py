@@ -22,6 +22,17 @@ Found = TypeVar("Found")
 OfRows = Callable[[Reader, np.ndarray, slice], Found]
 
 
+class TypedTable:
+    """A table of which it was decided what its columns are; it can be fitted as its frame can.
+
+    frame : the rows
+    kinds : what each column is
+    """
+
+    frame: Any
+    kinds: list[str]
+
+
 class Source(ABC):
     """A table of which some rows at a time are read.
 

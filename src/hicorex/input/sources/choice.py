@@ -11,7 +11,7 @@ from hicorex.exceptions import HicorexError, NotInPartsError
 from hicorex.input.readers import check_shape
 from hicorex.input.sources import collection
 from hicorex.input.sources.arrays import array_file, mapped
-from hicorex.input.sources.base import MemorySource, Source
+from hicorex.input.sources.base import MemorySource, Source, TypedTable
 from hicorex.input.sources.dask_tables import ClusterSource, DaskSource
 from hicorex.input.sources.integrity import broken, not_opened, whole
 from hicorex.input.sources.signatures import LENGTH, FileFormat, format_of
@@ -29,6 +29,10 @@ def source_of(X: Any, least_samples: int = 1) -> Source:
     ----------
     X : array-like, data frame, scipy sparse table, Dask array or data frame, or what ``disk_source`` knows
     """
+    if isinstance(X, TypedTable):
+        typed = source_of(X.frame, least_samples)
+        typed.kinds = X.kinds
+        return typed
     if isinstance(X, Source):
         source: Source | None = X
     else:
