@@ -14,12 +14,16 @@ from hicorex.layer.race import PACE
 from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
+from hicorex.selection.likeness import likeness
+from hicorex.selection.stability import STABLE
 
 __all__ = [
     "RULES",
+    "STABLE",
     "LocalEngine",
     "encode",
     "iterate",
+    "likeness",
     "pass_over",
     "race_to_the_end",
     "read_table",

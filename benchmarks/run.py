@@ -45,6 +45,7 @@ BENCHMARKS = (
     "returns",
     "planted",
     "sizes",
+    "stability",
     "noise",
     "smoothing",
     "reading",

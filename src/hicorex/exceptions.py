@@ -33,6 +33,10 @@ class NotWrittenError(HicorexError):
     """A file that cannot be written; what was there before is unchanged."""
 
 
+class TooFewSamplesError(HicorexError):
+    """Samples of which no part can be held out."""
+
+
 class UnsoundError(HicorexError):
     """Contents of a file that no fit could have written; the message says what and why."""
 

@@ -70,7 +70,11 @@ def test_fit_writes_what_the_model_says(wine, tmp_path):
     np.testing.assert_array_equal(labels["row"], np.arange(178))
     samples = pd.read_csv(out / "samples.csv", float_precision="round_trip")  # not by itself before pandas 3
     np.testing.assert_array_equal(samples["surprise"], model.surprise(WINE).samples)
-    assert json.loads((out / "bounds.json").read_text())["lower"] == model.bounds_.lower
+    told = json.loads((out / "bounds.json").read_text())
+    assert told["in_sample"]["lower"] == model.bounds_.lower
+    assert told["cross_fitted"]["lower"] == model.cross_fitted_.lower < model.bounds_.lower
+    assert f"The factors explain at least {model.cross_fitted_.lower:.4g} nats" in wine.out
+    assert "cross-fitting: done" in wine.err
     assert wine.out.startswith("178 samples, 13 variables; 4 factors in 2 layers (3, 1).\n")
     assert wine.out.endswith("Results are in wine-results/; open wine-results/report.html in a browser.\n")
     assert "gaussian" in wine.err
@@ -107,6 +111,26 @@ def test_fit_from_the_command_line_is_that_of_python(wine, tmp_path):
     loaded = hicorex.load(tmp_path / "wine-results" / "model.hicorex")
     np.testing.assert_array_equal(loaded.layers_[0].alpha_, model.layers_[0].alpha_)
     assert loaded.bounds_.lower == model.bounds_.lower
+    assert loaded.cross_fitted_ == model.cross_fitted_
+
+
+def test_folds_can_be_left_out_or_be_others(wine, run, tmp_path):
+    given = ("fit", "wine.csv", "--layers", "2", "--states", "2", "--starts", "1")
+    without = run(*given, "--out", "without", "--folds", "0")
+    assert without.code == 0, without.err
+    assert "On the samples of the fit the factors explain" in without.out
+    assert "it was not cross-fitted" in " ".join(without.out.split())
+    assert json.loads((tmp_path / "without" / "bounds.json").read_text())["cross_fitted"] is None
+    three = run(*given, "--out", "three", "--folds", "3")
+    assert three.code == 0, three.err
+    model = hicorex.load(tmp_path / "three")
+    assert model.cross_fitted_ == model.bounds(WINE, cv=3)
+    assert model.cross_fitted_.n_samples == 178
+    for folds in ("1", "90"):
+        done = run(*given, "--out", "refused", "--folds", folds)
+        assert done.code == 2
+        assert f"--folds {folds}: give from 2 to 89 for this table, or 0" in done.err
+    assert not (tmp_path / "refused").exists()
 
 
 def test_files_and_pipes_are_labelled_and_scored_alike(wine, run, tmp_path):

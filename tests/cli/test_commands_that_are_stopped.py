@@ -56,6 +56,25 @@ def test_interrupts_stop_within_a_second_and_lose_nothing(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["r", "whole", "x.npy"]
 
 
+def test_a_stop_while_cross_fitting_loses_no_fit(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(1500, 300)))
+    words = ("fit", "x.npy", "--layers", "20", "--states", "2", "--starts", "6", "--checkpoint-every", "600")
+    words += ("--folds", "40")
+    fit = start(tmp_path, *words, "--out", "r")
+    while fit.poll() is None and not (tmp_path / "r.checkpoint").exists():
+        time.sleep(0.01)  # it is there once the layer is fitted
+    fit.send_signal(signal.SIGINT)
+    _, told = fit.communicate(timeout=60)
+    assert fit.returncode == 130, told
+    assert told.splitlines()[-1] == (
+        "hicorex: stopped; the fit so far is in r.checkpoint; give the same command again to go on."
+    )
+    for out in ("r", "whole"):
+        _, told = start(tmp_path, *words, "--out", out).communicate(timeout=300)
+        assert ("Going on from r.checkpoint." in told) == (out == "r")
+    assert (tmp_path / "r" / "model.hicorex").read_bytes() == (tmp_path / "whole" / "model.hicorex").read_bytes()
+
+
 def test_what_takes_long_after_a_stop_is_told(run, capsys, monkeypatch):
     monkeypatch.setattr(ending, "PATIENCE", 0.01)
     monkeypatch.setattr(ending.Settings, "stop_code", 0)

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 
 from hicorex import Corex, HierarchicalCorex
 from hicorex.cli.folder import NAMES, write_results
-from hicorex.findings.description import bounds_dict
+from hicorex.findings.description import all_bounds_dict
 from hicorex.findings.graph import graph_of
 from hicorex.findings.tables import factors_table, labels_table, samples_table, structure_table, write_csv
 from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
@@ -90,6 +90,7 @@ def test_structure_has_a_row_for_every_link(fitted):
                         "mutual_information": own.mutual_information_[i, j],
                         "weight": weight[i, j],
                         "cluster": own.clusters_[i] == j,
+                        "stability": None,
                     }
         first += n_below
     assert next(rows, None) is None
@@ -203,5 +204,7 @@ def test_the_folder_holds_every_result(hostile_fit, tmp_path):
     assert_array_equal(structure["weight"], list(graph_weights(model)))
     assert structure["cluster"].dtype == bool
     assert_array_equal(pd.read_csv(tmp_path / "factors.csv", **exact)["explains"], model.tcs_)
-    assert json.loads((tmp_path / "bounds.json").read_text()) == bounds_dict(model.bounds_)
+    assert json.loads((tmp_path / "bounds.json").read_text()) == all_bounds_dict(
+        model.bounds_, model.fitted_.cross_fitted
+    )
     assert (tmp_path / "graph.graphml").read_bytes() == graph_of(model).to_graphml()

@@ -10,7 +10,7 @@ from conftest import HOSTILE, named_table, storable
 
 from hicorex import Corex
 from hicorex.datasets import make_latent_tree
-from hicorex.findings.description import bounds_dict, description
+from hicorex.findings.description import all_bounds_dict, bounds_dict, description
 from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.tables import factors_table
 from hicorex.findings.words import summary
@@ -55,17 +55,21 @@ def test_description_is_plain_and_tells_what_the_tables_tell(stack, hostile_fit)
         assert joined == table["top_variables"].to_pylist()
     told = description(stack).to_dict()
     assert (told["n_samples"], told["n_variables"], told["layers"]) == (500, 60, [8, 2, 1])
-    assert told["bounds"] == bounds_dict(stack.bounds_)
+    assert told["bounds"] == all_bounds_dict(stack.bounds_, stack.fitted_.cross_fitted)
     assert told["unassigned"] == [f"x{i}" for i in np.flatnonzero(stack.layers_[0].clusters_ == -1)]
     assert told["stop_reason"] == "as many layers as asked for"
     assert description(hostile_fit[0]).stop_reason is None
 
 
 def test_summary_tells_how_much_and_by_what(stack):
+    crossed = stack.cross_fitted_
     text = summary(stack)
     assert text.startswith("500 samples, 60 variables; 11 factors in 3 layers (8, 2, 1).\n")
     flat = " ".join(text.split())
-    assert f"at least {stack.bounds_.lower:.4g} nats (standard error {stack.bounds_.lower_stderr:.2g})" in flat
+    assert f"at least {crossed.lower:.4g} nats (standard error {crossed.lower_stderr:.2g}) of the total" in flat
+    of_fit = f"{stack.bounds_.lower:.4g} nats (standard error {stack.bounds_.lower_stderr:.2g})"
+    assert f"On the samples of the fit, as all figures below, it is {of_fit}" in flat
+    assert crossed.lower < stack.bounds_.lower
     assert f"at most {stack.bounds_.upper:.4g} nats" in flat
     for row in description(stack).to_dict()["factors"]:
         if row["explains"]:
@@ -80,6 +84,21 @@ def test_summary_tells_how_much_and_by_what(stack):
     if without.size:
         assert f"{without.size} variable" in text
         assert "significant link to a factor: " + ", ".join(f"x{i}" for i in without[:5]) in flat
+
+
+def test_what_cannot_be_told_is_said_first():
+    rng = np.random.default_rng(0)
+    model = Corex(3, n_states=2, n_init=2, random_state=0).fit(rng.normal(size=(64, 200)))
+    before = " ".join(summary(model).split())
+    assert "On the samples of the fit the factors explain 6.995 nats" in before
+    assert "it was not cross-fitted, so that nobody knows" in before
+    assert model.cross_fitted_.lower < 0 < model.bounds_.lower
+    said = " ".join(summary(model).split())
+    assert "1 layer. 64 samples are too few: held-out samples show nothing that can be told." in said
+    assert f"models of this size explain {model.cross_fitted_.lower:.4g} nats (standard error" in said
+    assert "which may be all chance." in said
+    few = Corex(2, n_states=2, n_init=2, random_state=0).fit(rng.normal(size=(3, 20)))
+    assert "1 layer. 3 samples are too few to hold some of them out" in " ".join(summary(few).split())
 
 
 def test_summary_says_plainly_that_nothing_is_explained():

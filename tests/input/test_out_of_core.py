@@ -265,12 +265,23 @@ def test_nothing_is_left_behind(numbers, tmp_path, monkeypatch):
     assert os.listdir(tmp_path / "scratch") == []
 
 
+def test_cross_fitting_on_disk_is_that_in_memory(bits, numbers, tmp_path):
+    for table in (bits[:2500], numbers[:2500]):
+        weight = np.arange(1, len(table) + 1) % 3
+        for sample_weight in (None, weight):
+            mapped = as_map(table, tmp_path / "x.npy")
+            with config_context(working_memory=0):
+                found = HierarchicalCorex((3, 1), **SETTINGS).fit(mapped, sample_weight=sample_weight).cross_fitted_
+            model = HierarchicalCorex((3, 1), **SETTINGS).fit(table, sample_weight=sample_weight)
+            assert found == model.cross_fitted_ == model.bounds(cv=5)
+            assert found.n_samples == (2500 if sample_weight is None else np.count_nonzero(weight))
+
+
 def test_what_needs_samples_in_memory_says_so(bits, tmp_path):
     X = as_map(bits[:2000], tmp_path / "x.npy")
     model = Corex(2, **SETTINGS).fit(X)
-    for call in (lambda: model.bounds(cv=2), lambda: model.significance(n_permutations=2)):
-        with pytest.raises(HicorexError, match="samples in memory"):
-            call()
+    with pytest.raises(HicorexError, match="samples in memory"):
+        model.significance(n_permutations=2)
     parquet = as_folder(pd.DataFrame(bits[:500]).rename(columns=str), tmp_path / "folder")
     model = Corex(2, **SETTINGS).fit(parquet)
     model.report(tmp_path / "model.html")  # of the model alone

@@ -142,7 +142,11 @@ def test_the_summary_says_how_much(gene_fit, gene_page):
     model, _, _ = gene_fit
     text = gene_page.read_text()
     assert "300 samples, 40 variables; 9 factors in 3 layers (6, 2, 1)." in text
-    assert f"at least {model.bounds_.lower:.4g} nats (standard error {model.bounds_.lower_stderr:.2g})" in text
+    crossed = model.fitted_.cross_fitted  # the report has made it
+    assert f"at least {crossed.lower:.4g} nats (standard error {crossed.lower_stderr:.2g})" in text
+    of_fit = f"{model.bounds_.lower:.4g} nats (standard error {model.bounds_.lower_stderr:.2g})"
+    assert f"On the samples of the fit, as all figures below, it is {of_fit}" in text
+    assert "cross-fitted bound up to here" in text
     assert f"at most {model.bounds_.upper:.4g} nats" in text
     assert re.search(rf"<dt>hicorex</dt><dd>{hicorex.__version__}</dd>", text)
     assert "<dt>random_state</dt><dd>0</dd>" in text

@@ -36,7 +36,14 @@ def independent_clusters(out: Path, overwrite: bool) -> None:
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, corex.clusters_):.2f}")
     right = max_agreement(corex.transform(table.frame), truth.factors)
     print(f"coins told right from the factors: {', '.join(f'{rate:.0%}' for rate in right)}\n")
-    write_folder(out / "example1", corex, table, overwrite, _truth(table, truth), "Example 1: independent clusters")
+    write_folder(
+        out / "example1",
+        corex.with_cross_fit(),
+        table,
+        overwrite,
+        _truth(table, truth),
+        "Example 1: independent clusters",
+    )
 
 
 def overlapping_clusters(out: Path, overwrite: bool) -> None:
@@ -53,7 +60,14 @@ def overlapping_clusters(out: Path, overwrite: bool) -> None:
             alpha = corex.alpha_[truth.clusters == group].mean(axis=0)
             print(f"{name:>11}       " + "".join(f"{mean:8.2f}  " for mean in alpha))
         print()
-    write_folder(out / "example2", corex, table, overwrite, _truth(table, truth), "Example 2: overlapping clusters")
+    write_folder(
+        out / "example2",
+        corex.with_cross_fit(),
+        table,
+        overwrite,
+        _truth(table, truth),
+        "Example 2: overlapping clusters",
+    )
 
 
 def latent_tree(out: Path, overwrite: bool) -> None:
@@ -66,7 +80,7 @@ def latent_tree(out: Path, overwrite: bool) -> None:
     print(f"layers found: {', '.join(str(layer.n_factors_) for layer in model.layers_)}; {model.stop_reason_}")
     clusters = model.layers_[0].clusters_
     print(f"groups found, adjusted Rand index: {adjusted_rand_score(truth.clusters, clusters):.2f}\n")
-    print(f"in-sample:\n{model.bounds()}\n\ncross-fitted:\n{model.bounds(cv=5)}\n")
+    print(f"in-sample:\n{model.bounds()}\n\ncross-fitted:\n{model.cross_fitted_}\n")
     write_folder(out / "tree", model, table, overwrite, _truth(table, truth), "A tree of three layers")
 
 
@@ -80,7 +94,7 @@ def breast_cancer(out: Path, overwrite: bool) -> None:
     command = f"hicorex fit {file} --exclude diagnosis --states 2 --out {out / 'breast_cancer'}"
     print(printable(f"the same as: {command}") + "\n")
     model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
-    print(summary(model))
+    print(summary(model.with_cross_fit()))
     first = model.transform(table.frame)[:, 0]
     print("\nThe diagnosis, which the model has not seen, by the state of layer1_factor0:")
     for name in data.target_names:

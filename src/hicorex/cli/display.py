@@ -118,6 +118,23 @@ class LiveProgress(Progress):
         """Leave a line about the layer behind."""
         self._print(f"layer {self._layer}: done at {self._last} ({self._spent()})")
 
+    def fold(self, number: int, n_folds: int) -> None:
+        """Say how far cross-fitting is."""
+        if number == 1:
+            self._begun = time.monotonic()
+        self._show(f"cross-fitting: fold {number} of {n_folds} ({self._spent()})")
+
+    def cross_fitted(self, bounds: Any) -> None:
+        """Leave a line about it behind."""
+        reached = f"{bounds.lower:.4g} \u00b1 {bounds.lower_stderr:.2g} nats on held-out samples"
+        self._print(f"cross-fitting: done, {reached} ({self._spent()})")
+
+    def resample(self, number: int, n_resamples: int) -> None:
+        """Say how far the fits to halves are."""
+        if number == 1:
+            self._begun = time.monotonic()
+        self._show(f"stability: fit {number} of {n_resamples} to halves of the rows ({self._spent()})")
+
     def _spent(self) -> str:
         return _clock(time.monotonic() - self._begun)
 

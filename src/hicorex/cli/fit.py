@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hicorex.cli.ending import Settings, Stopped
 from hicorex.cli.options import FitOptions
 from hicorex.cli.parsing import stem, whole_numbers
-from hicorex.exceptions import HicorexError, NotWrittenError
+from hicorex.exceptions import HicorexError, NotWrittenError, TooFewSamplesError
 from hicorex.support.printing import json_text, printable
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def fit(options: FitOptions) -> None:
     places = _places(options)
     model = _estimator(options)
     opened, table = _read(options, limit)
+    _check_measures(options, table)
     groupings = groupings_of(table.names, options.groups)
     if options.shows:
         from hicorex.cli.display import show_decisions
@@ -102,6 +103,20 @@ def _read(options: FitOptions, limit: int | None) -> tuple["Opened", "Table"]:
             f"{': ' * bool(others)}{others}; use more columns."
         )
     return opened, table
+
+
+def _check_measures(options: FitOptions, table: "Table") -> None:
+    """Refuse numbers of folds that the table does not have, and of fits to halves."""
+    from hicorex.estimators.crossfit import N_FOLDS
+    from hicorex.selection.folds import FEWEST_OF_FOLD
+
+    most = max(N_FOLDS, table.frame.shape[0] // FEWEST_OF_FOLD)
+    if options.folds == 1 or options.folds > most:
+        raise HicorexError(
+            f"--folds {options.folds}: give from 2 to {most:,} for this table, or 0 to leave cross-fitting out."
+        )
+    if options.stability == 1:
+        raise HicorexError("--stability 1: give 2 fits to halves or more, or 0 to leave them out.")
 
 
 @contextmanager
@@ -163,8 +178,23 @@ def _fit(model: "HierarchicalCorex", options: FitOptions, samples: Any, weight: 
     try:
         with progress or nullcontext(), heard_by(progress):
             model.fit(samples, sample_weight=weight, checkpoint=Checkpoint(checkpoint, options.checkpoint_every))
+            _measure(model, options)
     finally:
         Settings.last_work = "ending"
+
+
+def _measure(model: "HierarchicalCorex", options: FitOptions) -> None:
+    """Find out what of the model holds for other samples, as far as that is asked for."""
+    from hicorex.estimators.resampling import QUICK_RESAMPLES
+
+    n_resamples = options.stability
+    if n_resamples is None:
+        n_resamples = QUICK_RESAMPLES if model.resamples_quickly else 0
+    with suppress(TooFewSamplesError):  # which the summary says
+        if options.folds:
+            model.with_cross_fit(options.folds)
+        if n_resamples:
+            model.stability(n_resamples=n_resamples)
 
 
 def _tell(options: FitOptions, model: "HierarchicalCorex", out: Path) -> None:

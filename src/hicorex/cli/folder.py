@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hicorex.findings.description import bounds_dict
+from hicorex.findings.description import all_bounds_dict
 from hicorex.findings.graph import graph_of
 from hicorex.findings.tables import (
     TableWriter,
@@ -165,8 +165,9 @@ def _write_model_tables(folder: Path, model: "LayeredEstimator", decisions: Sequ
     _write_csv(folder / "columns.csv", columns_table(decisions))
     _write_csv(folder / "factors.csv", factors_table(model))
     _write_csv(folder / "structure.csv", structure_table(model))
+    told = all_bounds_dict(model.bounds_, model.fitted_.cross_fitted)
     with new_file(folder / "bounds.json") as file:
-        file.write(json_text(bounds_dict(model.bounds_), indent=2).encode("ascii") + b"\n")
+        file.write(json_text(told, indent=2).encode("ascii") + b"\n")
     with new_file(folder / "graph.graphml") as file:
         file.write(graph_of(model).to_graphml())
 

@@ -163,6 +163,14 @@ class FitOptions:
     structure: Annotated[Structure, typer.Option(help="How variables belong to factors.")] = Structure.unique
     starts: Annotated[int | None, typer.Option(min=1, help="Number of starts; chosen by itself if not given.")] = None
     max_iter: Annotated[int, typer.Option(min=1, help="Most iterations of a layer.")] = 200
+    folds: Annotated[
+        int,
+        typer.Option(min=0, help="Parts of the rows, each held out in turn to cross-fit the bound; 0 for none."),
+    ] = 5
+    stability: Annotated[
+        int | None,
+        typer.Option(min=0, help="Number of fits to halves of the rows, to see which factors come back; 0 for none."),
+    ] = None
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random numbers.")] = 0
     batch_size: Annotated[int | None, typer.Option(min=2, help="Rows that an iteration looks at; all by default.")] = (
         None

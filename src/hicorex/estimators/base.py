@@ -1,32 +1,30 @@
 """What estimators of one layer and of several have in common: scores, bounds, surprise, tests and files."""
 
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from os import PathLike
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.result import Bounds
-from hicorex.engine import LocalEngine
-from hicorex.estimators.learning import seed_of
-from hicorex.exceptions import HicorexError, UnsoundError, quietly
+from hicorex.estimators.chance import significance_of
+from hicorex.estimators.crossfit import N_FOLDS, cross_fit
+from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stability_of
+from hicorex.estimators.training import Training, has_rows_here
+from hicorex.exceptions import HicorexError, TooFewSamplesError, UnsoundError, quietly
 from hicorex.fitted.model import FileReading, FittedModel
 from hicorex.fitted.surprise import Surprise
-from hicorex.input.readers import rows_of
-from hicorex.input.sources import Source, disk_source, source_of
-from hicorex.input.sources.collection import is_collection
-from hicorex.layer.one_pass import run_pass
-from hicorex.layer.options import FitOptions
+from hicorex.input.sources import Source, source_of
 from hicorex.layer.progress import Progress, listener_of
-from hicorex.layer.state import used_only
-from hicorex.layer.structure import RULES
-from hicorex.selection.folds import splits
-from hicorex.selection.permutation import Significance, Tested, compare_with_chance
+from hicorex.selection.folds import most_folds
+from hicorex.selection.permutation import Significance
+from hicorex.selection.stability import Stability
 from hicorex.storage.archive import write_archive
 from hicorex.storage.model_checks import check_model, check_output
 from hicorex.storage.records import ModelRecord
@@ -34,17 +32,9 @@ from hicorex.storage.soundness import checking
 from hicorex.support.compatibility import validate_parameters
 from hicorex.support.names import factor_names
 
-
-class Training(NamedTuple):
-    """The samples of a fit, and their sample_weight, None if each counts once. Files do not hold them."""
-
-    samples: Any
-    sample_weight: np.ndarray | None
-
-    @classmethod
-    def of(cls, X: Any, table: Source, sample_weight: np.ndarray | None) -> "Training":
-        """The samples as they were given; with a sample_weight in memory, only those that it counts."""
-        return cls(table.head, sample_weight) if table.in_memory and sample_weight is not None else cls(X, None)
+# Notebooks make cross-fitted bounds unasked if samples x variables x factors are no more than this, and reports and the
+# command line stability.
+CELLS_AT_ONCE, CELLS_TO_RESAMPLE = 10**6, 4 * 10**6
 
 
 class LayeredEstimator(TransformerMixin, BaseEstimator):
@@ -76,10 +66,6 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     @abstractmethod
     def _attributes(self, fitted: FittedModel) -> dict[str, Any]:
         """The attributes that this estimator publishes beside those of every estimator."""
-
-    @abstractmethod
-    def _sized(self) -> dict[str, Any]:
-        """The parameters that make another fit have the same sizes."""
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Point-wise total correlation, the sum of log Z_j over all factors, (n_samples,).
@@ -118,15 +104,16 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
             fit: the bounds are then those of their empirical distribution. The samples of the fit give the
             same if they are passed as X.
         cv : int or scikit-learn splitter, default=None
-            Cross-fit: models of the same size are fitted to all folds but one, and evaluated on that one.
-            Without X this needs the samples of the fit, which a loaded model no longer knows.
-            Folds of a few samples make the bounds wide: take two to ten.
+            Cross-fit: models of the same size are fitted to all folds but one, from six starts and without
+            further search, and evaluated on that one. Without X this needs the samples of the fit, which a
+            loaded model no longer knows. Folds of a few samples make the bounds wide: take two to ten. Of large
+            tables the folds are of some rows, 2**25 cells or less.
         """
         check_is_fitted(self)
         if isinstance(X, Integral):
             raise HicorexError(f"X is {X}; give samples, or write cv={X} for {X} folds.")
         if cv is not None:
-            return self._cross_fit(*self._samples(X), cv)
+            return cross_fit(self, *self._samples(X), cv)
         if X is None:
             return self.bounds_
         table, depth = self._new(X), self.bounds_.depth
@@ -136,6 +123,46 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
             if self.fitted_.saw(evidence):
                 return self.bounds_
         return bounds_of([self.fitted_.evidence(table, self.n_jobs, depth)])
+
+    @property
+    def cross_fitted_(self) -> Bounds:
+        """The bounds to rely on, ``bounds(cv=5)``: made when they are first asked for, then kept, in files too.
+
+        Models of the same sizes are fitted to four fifths of the samples and evaluated on the others, which takes
+        about as long as the fit. This needs the samples of the fit, which a loaded model no longer knows.
+        """
+        check_is_fitted(self)
+        if self.fitted_.cross_fitted is None:
+            self.with_cross_fit()
+        assert self.fitted_.cross_fitted is not None
+        return self.fitted_.cross_fitted
+
+    def with_cross_fit(self, n_folds: int = N_FOLDS) -> Self:
+        """Make ``cross_fitted_`` by this number of folds, fewer where there are few samples."""
+        table, sample_weight = self._samples(None)
+        bounds = cross_fit(self, table, sample_weight, most_folds(n_folds, table.shape[0]))
+        self.fitted_ = replace(self.fitted_, cross_fitted=bounds)
+        return self
+
+    @property
+    def resamples_quickly(self) -> bool:
+        """Whether fits to halves take so little that reports and the command line make some unasked."""
+        return self._n_products <= CELLS_TO_RESAMPLE
+
+    @property
+    def _n_products(self) -> int:
+        """Samples x variables x factors of the first layer, by which the time of an iteration goes."""
+        return self.bounds_.n_samples * self.fitted_.n_columns * self.fitted_.layers[0].n_factors
+
+    def _make_cross_fitted(self, and_stability: bool = False) -> None:
+        """Make the cross-fitted bounds where the samples of the fit are in memory and enough."""
+        if self._training is None or not has_rows_here(self._training.samples):
+            return
+        with suppress(TooFewSamplesError):  # which is said in words
+            if self.fitted_.cross_fitted is None:
+                self.with_cross_fit()
+            if and_stability and self.fitted_.stability is None:
+                self.stability(n_resamples=QUICK_RESAMPLES)
 
     def significance(self, X: Any = None, n_permutations: int = 100) -> Significance:
         """How likely chance would explain as much as each layer and each factor do.
@@ -163,35 +190,44 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         table, sample_weight = self.samples_of_fit(X)
         if sample_weight is not None and np.ptp(sample_weight) > 0:
             raise HicorexError("Samples of different weights cannot be shuffled; fit without sample_weight.")
-        return Significance(self._compare_with_chance(table, sample_weight, int(n_permutations)))
+        return significance_of(self, table, sample_weight, int(n_permutations))
 
-    def _compare_with_chance(
-        self, table: Source, sample_weight: np.ndarray | None, n_permutations: int
-    ) -> list[Tested]:
-        """How likely chance would explain as much of the samples of the fit as each layer does."""
-        rows = []
-        entropy = seed_of(self.random_state).entropy
-        for k, layer in enumerate(self.fitted_.layers, start=1):
-            with LocalEngine(self.n_jobs) as engine:
-                data = layer.encode(table, engine, sample_weight, dtype=None)
-                again = used_only(run_pass(layer.state, data, engine).log_z)
-                if data.n_samples != layer.bounds.n_samples or not np.allclose(again, layer.tcs, 1e-3, 1e-3):
-                    raise HicorexError(
-                        f"X, of {data.n_samples} samples, is not what the model was fitted to, "
-                        f"{layer.bounds.n_samples} samples; give the samples of the fit."
-                    )
-                rows += compare_with_chance(
-                    k,
-                    layer.tcs,
-                    data,
-                    RULES[self.structure],
-                    engine,
-                    n_permutations=n_permutations,
-                    seed=np.random.SeedSequence(entropy, spawn_key=(k,)),
-                    options=FitOptions(layer.n_factors, layer.n_states, self.n_init, self.max_iter, self.tol),
-                )
-            table = source_of(layer.label(table, self.n_jobs))
-        return rows
+    def stability(self, X: Any = None, n_resamples: int = N_RESAMPLES) -> Stability:
+        """Whether the factors come back in fits to halves of the samples, with the same variables.
+
+        Models of the same sizes are fitted to random halves, both halves of each split in turn; ``random_state`` draws
+        them. The result is remembered for reports and files, until the next fit.
+
+        Parameters
+        ----------
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
+            None stands for the samples of the fit, if the model still knows them.
+        n_resamples : int, default=50
+            The number of fits.
+
+        Returns
+        -------
+        Stability
+            ``factors``, ``links``, ``consensus``, and by layer ``layers``.
+
+        Examples
+        --------
+        >>> from hicorex import Corex
+        >>> from hicorex.datasets import make_latent_tree
+        >>> X, truth = make_latent_tree(500, 30, 3, random_state=0)
+        >>> found = Corex(n_factors=4, n_states=2, random_state=0).fit(X).stability(n_resamples=10)
+        >>> (found.factors > 0.5).tolist()  # there are three factors, and one is left empty
+        [True, True, True, False]
+        """
+        check_is_fitted(self)
+        if isinstance(X, Integral):
+            raise HicorexError(f"X is {X}; give samples, or write n_resamples={X}.")
+        if not isinstance(n_resamples, Integral) or isinstance(n_resamples, bool) or n_resamples < 2:
+            raise HicorexError(f"n_resamples is {n_resamples!r}; give a whole number, 2 or more.")
+        table, sample_weight = self._samples(X)
+        found = stability_of(self, self._checked(table), sample_weight, int(n_resamples))
+        self.fitted_ = replace(self.fitted_, stability=found)
+        return found
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, whole or not at all; ``hicorex.load`` reads it.
@@ -220,8 +256,9 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     ) -> None:
         """Write one HTML file that shows what was found, for people to explore, mail and keep.
 
-        The page loads nothing from elsewhere. It shows numbers and examples of the samples, never the whole table. A
-        file of that name is replaced, a folder is refused.
+        The page loads nothing from elsewhere. It shows numbers and examples of the samples, never the whole table.
+        Where the samples of the fit are in memory, ``cross_fitted_`` is made for it, and ``stability`` where that is
+        quick. A file of that name is replaced, a folder is refused.
 
         Parameters
         ----------
@@ -244,12 +281,12 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         if isinstance(X, str | PathLike):
             raise HicorexError(f"X is {str(X)!r}, a path; read the file first, or use the command hicorex report.")
         groupings = groupings_of(self.fitted_.variable_names(), groups)
-        if X is not None and not _has_rows_here(X):
+        if X is not None and not has_rows_here(X):
             raise HicorexError(
                 f"X is of type {type(X).__name__}, not in memory; pass some of its rows as an array or a data frame, "
                 "or use the command hicorex report."
             )
-        if X is None and self._training is not None and _has_rows_here(self._training.samples):
+        if X is None and self._training is not None and has_rows_here(self._training.samples):
             X = self._training.samples
         if X is None and row_names is not None:
             raise HicorexError("row_names are of samples that this model no longer knows; pass them as X.")
@@ -257,6 +294,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         if X is not None:
             states, log_z = self.states_and_log_z(X)
             samples = named_samples(X, states, log_z, row_names)
+        self._make_cross_fitted(and_stability=self.resamples_quickly)
         write_report(path, self, samples, groupings, title or TITLE)
 
     def with_reading(self, reading: FileReading) -> Self:
@@ -290,17 +328,16 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     def samples_of_fit(self, X: Any = None) -> tuple[Source, np.ndarray | None]:
         """X or the samples of the fit, in memory and with the columns of the fit, and their sample_weight."""
         table, sample_weight = self._samples(X)
+        if not table.in_memory:
+            raise HicorexError("This needs samples in memory; read some of the table's rows, and pass them as X.")
         return self._checked(table), sample_weight
 
     def _samples(self, X: Any) -> tuple[Source, np.ndarray | None]:
-        """The same with any columns, for samples to fit again."""
+        """The same with any columns and in any place, for samples to fit again."""
         if X is None and self._training is None:
             raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
         samples, sample_weight = (X, None) if X is not None or self._training is None else self._training
-        table = source_of(samples, least_samples=2)
-        if not table.in_memory:
-            raise HicorexError("This needs samples in memory; read some of the table's rows, and pass them as X.")
-        return table, sample_weight
+        return source_of(samples, least_samples=2), sample_weight
 
     def _decisive(self) -> dict[str, str]:
         """The parameters on which a fit depends, as text."""
@@ -310,7 +347,8 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         plain = {name: v if isinstance(v, dict) else np.asarray(v).tolist() for name, v in given.items()}
         return {name: repr(value) for name, value in plain.items()}
 
-    def _progress(self) -> Progress:
+    def listener(self) -> Progress:
+        """Who hears of the fits of this model."""
         return listener_of(self.verbose)
 
     def _new(self, X: Any) -> Source:
@@ -323,20 +361,6 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         validate_data(self, table.head, reset=False, skip_check_array=True)
         return table
 
-    def _cross_fit(self, table: Source, sample_weight: np.ndarray | None, cv: Any) -> Bounds:
-        """Bounds from models of the same size; each is evaluated on the samples that its fit left out."""
-        parts = []
-        for training, held_out in splits(cv, table.shape[0]):
-            model = clone(self).set_params(**self._sized(), marginals=list(self.fitted_.layers[0].encoder.kinds))
-            training_weight, held_out_weight = (
-                None if sample_weight is None else sample_weight[rows] for rows in (training, held_out)
-            )
-            with quietly():  # the fit of this model has warned already
-                fitted = model.fit(rows_of(table.head, training), sample_weight=training_weight).fitted_
-                new = source_of(rows_of(table.head, held_out))
-                parts.append(fitted.evidence(new, self.n_jobs, self.bounds_.depth, held_out_weight))
-        return bounds_of(parts, cross_fitted=True)
-
     def _output(self) -> dict[str, Any]:
         """The output that ``set_output`` has set."""
         return getattr(self, "_sklearn_output_config", {})
@@ -346,6 +370,8 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         diagram = super()._html_repr()
         if not hasattr(self, "bounds_"):
             return diagram
+        if self._n_products <= CELLS_AT_ONCE:
+            self._make_cross_fitted()
         from hicorex.report import small_report
 
         return diagram + small_report(self)
@@ -360,17 +386,3 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: None if k == "_training" else v for k, v in super().__getstate__().items()}
-
-
-def names_of_columns(table: Source) -> np.ndarray | None:
-    """The names by which scikit-learn knows the columns of a table, None if it has none."""
-    probe = BaseEstimator()
-    validate_data(probe, table.head, skip_check_array=True)
-    return getattr(probe, "feature_names_in_", None)
-
-
-def _has_rows_here(X: Any) -> bool:
-    """Whether rows of X can be picked, as of an array or a memory map, but not of a file or a Dask collection."""
-    if isinstance(X, str | PathLike):
-        return False
-    return isinstance(X, np.ndarray) or not (is_collection(X) or disk_source(X) is not None)

@@ -8,8 +8,9 @@ import numpy as np
 
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
-from hicorex.estimators.base import LayeredEstimator, Training, names_of_columns
+from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.learning import LayerOptions, learn_layer, learn_more
+from hicorex.estimators.training import Training, names_of_columns
 from hicorex.fitted.layer import OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
 from hicorex.fitted.model import FittedModel
 from hicorex.fitted.surprise import Usual
@@ -192,7 +193,7 @@ class Corex(LayeredEstimator):
             names = names_of_columns(table)
             with table.engine(self.n_jobs) as engine:
                 layer = learn_layer(
-                    table, sample_weight, options_of(self), engine, notes.within(layer_name(1)), self._progress()
+                    table, sample_weight, options_of(self), engine, notes.within(layer_name(1)), self.listener()
                 ).layer
         return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, sample_weight))
 
@@ -224,7 +225,7 @@ class Corex(LayeredEstimator):
                 self._checked(table)
             else:
                 names = names_of_columns(table)
-                layer = learn_layer(table, sample_weight, options_of(self), engine, Notes(), self._progress()).layer
+                layer = learn_layer(table, sample_weight, options_of(self), engine, Notes(), self.listener()).layer
             learned = learn_more(layer, table, sample_weight, self.structure, engine)
             evidence = gather(learned.data, [StackedLayer(learned.evaluator)], engine, name=table.column_name)
         layer = replace(learned.layer, bounds=bounds_of([evidence]), usual=Usual.of(evidence))
@@ -271,10 +272,6 @@ class Corex(LayeredEstimator):
             "history_": layer.history,
             "histories_": layer.histories,
         }
-
-    def _sized(self) -> dict[str, Any]:
-        layer = self.fitted_.layers[0]
-        return {"n_factors": layer.n_factors, "n_states": layer.n_states}
 
     def _of_new(self, X: Any, function: OfBatch) -> tuple[np.ndarray, ...]:
         """What a function says of new samples."""

@@ -14,9 +14,10 @@ from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine
-from hicorex.estimators.base import LayeredEstimator, Training, names_of_columns
+from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.corex import PARAMETERS, Corex, options_of
 from hicorex.estimators.learning import Learned, learn_layer, learn_more
+from hicorex.estimators.training import Training, names_of_columns
 from hicorex.exceptions import HicorexError
 from hicorex.fitted.layer import FittedLayer, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
 from hicorex.fitted.model import FileReading, FittedModel, StopReason
@@ -173,14 +174,20 @@ class HierarchicalCorex(LayeredEstimator):
             stack.add(learn_more(layer, below, sample_weight, self.structure, engine), engine)
         evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
         return replace(
-            fitted, layers=stack.layers, bounds=bounds_of([evidence]), usual=Usual.of(evidence), reading=FileReading()
+            fitted,
+            layers=stack.layers,
+            bounds=bounds_of([evidence]),
+            usual=Usual.of(evidence),
+            reading=FileReading(),
+            cross_fitted=None,
+            stability=None,
         )
 
     def _learn(
         self, table: Source, sample_weight: np.ndarray | None, engine: Engine, notes: Notes
     ) -> tuple[FittedModel, list[Corex]]:
         """Learn the layers from samples; gives what they learned, and an unfitted estimator for each."""
-        names, progress = names_of_columns(table), self._progress()
+        names, progress = names_of_columns(table), self.listener()
         rng = None if self.random_state is None else check_random_state(self.random_state)
         stack, layers = _Stack(), list[Corex]()
         stop_reason, next_sizing = StopReason.AS_ASKED, None
@@ -263,10 +270,6 @@ class HierarchicalCorex(LayeredEstimator):
 
     def _attributes(self, fitted: FittedModel) -> dict[str, Any]:
         return {"stop_reason_": fitted.stop_reason, "next_sizing_": fitted.next_sizing}
-
-    def _sized(self) -> dict[str, Any]:
-        sizes, states = zip(*((layer.n_factors, layer.n_states) for layer in self.fitted_.layers), strict=True)
-        return {"layers": sizes, "n_states": states}
 
     def _through(self, X: Any, function: OfBatch, layer: int | None = None) -> list[tuple[np.ndarray, ...]]:
         """What a function says of new samples, array by array; each for all layers from the bottom up, or for one."""

@@ -73,7 +73,7 @@ class Learned(NamedTuple):
         return replace(self.layer, feeding_joints=evaluator.smoothed), evaluator
 
 
-class _Shown(NamedTuple):
+class Shown(NamedTuple):
     """What follows from a state and samples alone."""
 
     state: State
@@ -116,7 +116,7 @@ def learn_layer(
     sizing = _choose_size(data, options, engine, seed, notes, progress) if options.is_sized else None
     size = _size_of(options) if sizing is None else sizing.size
     fit = _fit(data, options, size, engine, seed, notes, progress)
-    shown, tcs = _in_order(fit, data, engine, drop_empty=options.n_factors == "auto")
+    shown, tcs = in_order(fit, data, engine, drop_empty=options.n_factors == "auto")
     # Empty factors would only make the fits to halves harder.
     n_used = max(1, int(np.count_nonzero(tcs)))
     chance = data.to_table(link_probabilities(data, RULES[options.structure], engine, n_used, size.n_states, seed))
@@ -217,7 +217,7 @@ def _fit(
     return fit
 
 
-def _in_order(fit: Fit, data: Data, engine: Engine, drop_empty: bool) -> tuple[_Shown, np.ndarray]:
+def in_order(fit: Fit, data: Data, engine: Engine, drop_empty: bool) -> tuple[Shown, np.ndarray]:
     """The best state with its factors sorted by what they explain, most first, and how much each explains, (m,)."""
     state, log_z = fit.state, fit.log_z
     while True:
@@ -235,11 +235,11 @@ def _in_order(fit: Fit, data: Data, engine: Engine, drop_empty: bool) -> tuple[_
             return shown, np.minimum.accumulate(tcs)
 
 
-def _show(state: State, data: Data, engine: Engine) -> _Shown:
+def _show(state: State, data: Data, engine: Engine) -> Shown:
     """What follows from a state and samples alone."""
     state = replace(state, questions=[Questions() for _ in data.blocks])
     links = links_of(state, data)
-    return _Shown(
+    return Shown(
         state,
         links,
         LayerEvaluator.of(state, links, data, engine),

@@ -10,12 +10,17 @@ import numpy as np
 from hicorex.findings.graph import ranked_links
 from hicorex.findings.reasons import why_no_further_layer, why_no_upper
 from hicorex.fitted.model import StopReason
+from hicorex.selection.stability import STABLE
 from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.bounds.result import Bounds
     from hicorex.estimators.base import LayeredEstimator
 
+# What is smaller is a rounding error, in nats.
+ROUNDING = 1e-9
+# Standard errors by which a held-out bound must exceed zero.
+LEAST_ERRORS = 2.0
 # The number of variables that introduce a factor.
 TOP = 10
 
@@ -28,6 +33,7 @@ class FactorDescription(NamedTuple):
     states : their number
     explains : E[log Z_j], in nats
     contribution, contribution_stderr, information : as in ``FactorBounds``, in nats
+    reproducibility : how much it comes back in fits to halves of the samples, from 0 to 1; None where not measured
     n_variables : the number of variables, or factors of the layer below, that belong to it most
     top_variables : the first of those that are linked to it: by falling weight, members first
     """
@@ -39,6 +45,7 @@ class FactorDescription(NamedTuple):
     contribution: float | None
     contribution_stderr: float | None
     information: float | None
+    reproducibility: float | None
     n_variables: int
     top_variables: list[str]
 
@@ -56,6 +63,7 @@ class Description:
     stop_reason : why there is no further layer; None for a model of one layer
     chance_above : whether a further layer would add nothing
     bounds : on the samples of the fit
+    cross_fitted : on samples that models of these sizes were not fitted to; None where nobody has made them
     factors : of all layers, from the bottom up
     unassigned : the variables without a significant link
     """
@@ -66,13 +74,31 @@ class Description:
     stop_reason: str | None
     chance_above: bool
     bounds: "Bounds"
+    cross_fitted: "Bounds | None"
     factors: list[FactorDescription]
     unassigned: list[str]
 
     @property
     def explains(self) -> bool:
         """Whether anything is explained."""
-        return self.bounds.lower > 0 and any(row.explains for row in self.factors)
+        return self.bounds.lower > 0 and bool(self.used)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether held-out samples show that something is explained, beyond what chance would."""
+        crossed = self.cross_fitted
+        return crossed is not None and crossed.lower > max(LEAST_ERRORS * crossed.lower_stderr, ROUNDING)
+
+    @property
+    def n_stable(self) -> int | None:
+        """The number of factors in use that come back in fits to halves; None where nobody has measured that."""
+        known = [row.reproducibility for row in self.used if row.reproducibility is not None]
+        return sum(value >= STABLE for value in known) if known else None
+
+    @property
+    def used(self) -> list[FactorDescription]:
+        """The factors that explain anything, of all layers."""
+        return [row for row in self.factors if row.explains]
 
     def of_layer(self, layer: int) -> list[FactorDescription]:
         """The factors of a layer, 1, 2, ..."""
@@ -85,7 +111,7 @@ class Description:
             "n_variables": self.n_variables,
             "layers": self.layers,
             "stop_reason": self.stop_reason,
-            "bounds": bounds_dict(self.bounds),
+            "bounds": all_bounds_dict(self.bounds, self.cross_fitted),
             "factors": [row._asdict() for row in self.factors],
             "unassigned": self.unassigned,
         }
@@ -103,6 +129,7 @@ def description(model: "LayeredEstimator") -> Description:
         chance_above=model.fitted_.stop_reason
         in (StopReason.NOTHING, StopReason.NOTHING_MORE, StopReason.ADDS_NOTHING),
         bounds=model.bounds_,
+        cross_fitted=model.fitted_.cross_fitted,
         factors=list(factors_of(model)),
         unassigned=[variables[i] for i in np.flatnonzero(first.clusters == -1)],
     )
@@ -111,7 +138,7 @@ def description(model: "LayeredEstimator") -> Description:
 def factors_of(model: "LayeredEstimator") -> Iterator[FactorDescription]:
     """What there is to tell of each factor, from the bottom up."""
     names = names_of(model)
-    bounds = iter(model.bounds_.factors)
+    bounds, stability = iter(model.bounds_.factors), model.fitted_.stability
     for k, layer in enumerate(model.fitted_.layers, start=1):
         below, factor = ranked_links(layer)
         order = np.lexsort((layer.clusters[below] != factor, factor))  # members first
@@ -120,6 +147,7 @@ def factors_of(model: "LayeredEstimator") -> Iterator[FactorDescription]:
         sizes = np.bincount(layer.clusters + 1, minlength=layer.n_factors + 1)[1:]
         for j, name in enumerate(names[k]):
             bound = next(bounds)
+            reproducibility = None if stability is None else stability.layers[k - 1].factors[j]
             yield FactorDescription(
                 name,
                 k,
@@ -128,9 +156,16 @@ def factors_of(model: "LayeredEstimator") -> Iterator[FactorDescription]:
                 _plain(bound.contribution),
                 _plain(bound.contribution_stderr),
                 _plain(bound.information),
+                _plain(reproducibility),
                 int(sizes[j]),
                 [names[k - 1][i] for i in below[first[j] : first[j + 1]][:TOP]],
             )
+
+
+def all_bounds_dict(in_sample: "Bounds", cross_fitted: "Bounds | None") -> dict[str, Any]:
+    """The bounds to rely on, and those of the samples of the fit, as plain numbers, text and lists."""
+    given = None if cross_fitted is None else bounds_dict(cross_fitted)
+    return {"unit": "nats", "cross_fitted": given, "in_sample": bounds_dict(in_sample)}
 
 
 def bounds_dict(bounds: "Bounds") -> dict[str, Any]:

@@ -77,6 +77,7 @@ def factors_table(model: "LayeredEstimator") -> "pa.Table":
     import pyarrow as pa
 
     columns: dict[str, Any] = dict(zip(FactorDescription._fields, zip(*factors_of(model), strict=True), strict=True))
+    columns["reproducibility"] = pa.array(columns["reproducibility"], pa.float64())  # also where there is none
     columns["top_variables"] = _text("; ".join(names) for names in columns["top_variables"])
     return pa.table(columns)
 
@@ -87,6 +88,8 @@ def structure_table(model: "LayeredEstimator") -> "pa.Table":
 
     names = [_text(level) for level in names_of(model)]
     parts = []
+    stability = model.fitted_.stability
+    links = None if stability is None else stability.layers
     for k, layer in enumerate(model.fitted_.layers, start=1):
         below, factor = ranked_links(layer)
         columns = {
@@ -97,6 +100,7 @@ def structure_table(model: "LayeredEstimator") -> "pa.Table":
             "mutual_information": layer.mutual_information[below, factor],
             "weight": weights_of(layer)[below, factor],
             "cluster": layer.clusters[below] == factor,
+            "stability": pa.nulls(below.size, pa.float64()) if links is None else links[k - 1].links[below, factor],
         }
         parts.append(pa.table(columns))
     return pa.concat_tables(parts)

@@ -3,17 +3,17 @@
 import math
 from typing import TYPE_CHECKING
 
-from hicorex.findings.description import Description, FactorDescription, description
+from hicorex.findings.description import ROUNDING, Description, FactorDescription, description
 from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.text import fill
+from hicorex.selection.folds import FEWEST_SAMPLES
 
 if TYPE_CHECKING:
+    from hicorex.bounds.result import Bounds
     from hicorex.estimators.base import LayeredEstimator
 
 # The number of variables that introduce a factor, and of factors of a layer that the summary lists.
 FEW, MOST_FACTORS = 5, 10
-# What is smaller is a rounding error.
-ROUNDING = 1e-9
 
 NOTHING = (
     "Nothing is explained: what the factors tell of how the variables depend on each other is no more than they cost. "
@@ -49,21 +49,50 @@ def how_much(told: Description) -> str:
     """How much is explained, and how sure that is; or that it is nothing."""
     if not told.explains:
         return NOTHING
-    bounds, n_layers = told.bounds, len(told.layers)
-    text = (
-        f"The factors explain at least {short(bounds.lower)} nats (standard error {short(bounds.lower_stderr, 2)}) of "
-        "the total correlation, the dependence among the variables. "
-        "This is measured on the samples of the fit, and too high where these are few."
-    )
-    if bounds.depth < n_layers:
-        text += f" It counts {bounds.depth} of the {n_layers} layers, since the others add nothing."
+    bounds = told.bounds
+    text = _lower_bound(told)
     if bounds.upper is None:
         text += f" There is no upper bound: {why_no_upper(bounds.no_upper)}."
     else:
         text += f" The total correlation is at most {short(bounds.upper)} nats."
+    if told.n_stable is not None:
+        come = "comes" if told.n_stable == 1 else "come"
+        text += f" {told.n_stable:,} of {count(len(told.used), 'factor')} {come} back in fits to halves of the samples."
     if len(told.unassigned) == told.n_variables:
         text += " No link of a variable to a factor is significant: all of it may be chance."
     return text
+
+
+def _lower_bound(told: Description) -> str:
+    """The bound to rely on, or why there is none, and beside it that of the samples of the fit."""
+    in_sample, crossed, samples = _nats(told.bounds), told.cross_fitted, count(told.n_samples, "sample")
+    of_fit = f"On the samples of the fit, as all figures below, it is {in_sample}"
+    if crossed is None and told.n_samples < FEWEST_SAMPLES:
+        text = f"{samples} are too few to hold some of them out, and so to tell how much is explained. {of_fit}."
+    elif crossed is None:
+        text = (
+            f"On the samples of the fit the factors explain {in_sample} of the total correlation, the dependence among "
+            "the variables. This is too high where samples are few: it was not cross-fitted, so that nobody knows how "
+            "much of it other samples would show."
+        )
+    elif told.is_sure:
+        text = (
+            f"The factors explain at least {_nats(crossed)} of the total correlation, the dependence among the "
+            f"variables: so much models of this size explain of samples that they were not fitted to. {of_fit}."
+        )
+    else:
+        text = (
+            f"{samples} are too few: held-out samples show nothing that can be told. Of samples that they were not "
+            f"fitted to, models of this size explain {_nats(crossed)}. {of_fit}, which may be all chance."
+        )
+    shown, n_layers = crossed or told.bounds, len(told.layers)
+    if shown.depth < n_layers:
+        text += f" The bound counts {shown.depth} of the {n_layers} layers, since the others add nothing."
+    return text
+
+
+def _nats(bounds: "Bounds") -> str:
+    return f"{short(bounds.lower)} nats (standard error {short(bounds.lower_stderr, 2)})"
 
 
 def no_further_layer(told: Description) -> str:

@@ -14,6 +14,7 @@ from hicorex.fitted.layer import FittedLayer
 from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import Source
 from hicorex.selection.sizing import Sizing
+from hicorex.selection.stability import Stability
 from hicorex.support.names import column_name
 
 
@@ -52,6 +53,8 @@ class FittedModel:
     bounds, usual : of the samples of the fit, over all layers
     names : the names of the columns, (n_columns,), None if the table has none
     reading : how the file of the samples was read
+    cross_fitted : the bounds of models of these sizes on samples that they were not fitted to; None until they are made
+    stability : whether the factors come back in fits to halves; None until it is asked for
     stop_reason : why a hierarchy has no further layer
     next_sizing : the sizes tried for a further layer, if it would add nothing
     """
@@ -63,6 +66,8 @@ class FittedModel:
     reading: FileReading = field(default_factory=FileReading)
     stop_reason: StopReason | None = None
     next_sizing: Sizing | None = None
+    cross_fitted: Bounds | None = None
+    stability: Stability | None = None
 
     @classmethod
     def of_layer(cls, layer: FittedLayer, names: np.ndarray | None) -> Self:

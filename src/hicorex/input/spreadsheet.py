@@ -32,10 +32,11 @@ FACTORS = (
     "contribution",
     "contribution_stderr",
     "information",
+    "reproducibility",
     "n_variables",
     "top_variables",
 )
-STRUCTURE = ("variable", "factor", "layer", "alpha", "mutual_information", "weight", "cluster")
+STRUCTURE = ("variable", "factor", "layer", "alpha", "mutual_information", "weight", "cluster", "stability")
 SAMPLES = ("total_correlation", "surprise", "most_surprised_factor", "factor_surprise")
 LABEL = re.compile(r"layer[1-9][0-9]*_factor[0-9]+")
 

@@ -8,7 +8,19 @@ from math import isfinite
 from typing import Protocol
 
 
-class SizeTried(Protocol):
+class Explained(Protocol):
+    """A lower bound, in nats."""
+
+    @property
+    def lower(self) -> float:
+        """The bound."""
+
+    @property
+    def lower_stderr(self) -> float:
+        """Its standard error."""
+
+
+class SizeTried(Explained, Protocol):
     """A size, and the bound on held-out samples that it gave."""
 
     @property
@@ -18,14 +30,6 @@ class SizeTried(Protocol):
     @property
     def n_states(self) -> int | None:
         """The number of states of each."""
-
-    @property
-    def lower(self) -> float:
-        """The lower bound, in nats."""
-
-    @property
-    def lower_stderr(self) -> float:
-        """Its standard error."""
 
 
 class Progress:
@@ -42,6 +46,15 @@ class Progress:
 
     def layer_done(self) -> None:
         """The factors of a layer are learned."""
+
+    def fold(self, number: int, n_folds: int) -> None:
+        """A model is fitted to all folds but one, 1 for the first."""
+
+    def cross_fitted(self, bounds: Explained) -> None:
+        """All folds are done."""
+
+    def resample(self, number: int, n_resamples: int) -> None:
+        """A model is fitted to a half of the samples, 1 for the first."""
 
 
 class Lines(Progress):
@@ -65,6 +78,19 @@ class Lines(Progress):
     def layer_done(self) -> None:
         """End the line."""
         print(file=sys.stderr)
+
+    def fold(self, number: int, n_folds: int) -> None:
+        """One line for all folds."""
+        print(f"\rcross-fitting: fold {number} of {n_folds} ", end="", file=sys.stderr, flush=True)
+
+    def cross_fitted(self, bounds: Explained) -> None:
+        """End the line."""
+        print(f"-> {bounds.lower:.4f} +- {bounds.lower_stderr:.2g} nats", file=sys.stderr, flush=True)
+
+    def resample(self, number: int, n_resamples: int) -> None:
+        """One line for all fits to halves."""
+        end = "\n" if number == n_resamples else ""
+        print(f"\rstability: fit {number} of {n_resamples} ", end=end, file=sys.stderr, flush=True)
 
 
 # For a fit that nobody listens to.

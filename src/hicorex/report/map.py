@@ -1,14 +1,17 @@
 """The hierarchy as a map for the page to draw: nodes, links and where they go."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hicorex.findings.graph import graph_of
+from hicorex.findings.graph import Edge, Graph, graph_of, weights_of
 from hicorex.findings.groups import Grouping
 from hicorex.findings.layout import arrange
 from hicorex.report.markup import shown
+from hicorex.selection.stability import STABLE, SURE
 
 if TYPE_CHECKING:
     from hicorex.estimators.base import LayeredEstimator
@@ -56,10 +59,44 @@ def map_of(model: "LayeredEstimator", groupings: Sequence[Grouping]) -> Map:
         "alpha": _rounded(edge.alpha for edge in graph.edges),
         "known": _rounded(edge.mutual_information for edge in graph.edges),
         "linked": (model.fitted_.layers[0].clusters[columns] >= 0).astype(int).tolist(),
+        "weak": _weak(model, at, whole),
+        "unsure": _unsure(model, graph.edges, whole),
         "groupings": [_colours(grouping, columns) for grouping in groupings],
     }
     factors = {node.name: at[node.id] for node in graph.nodes if node.layer}
     return Map(payload, {i: node for node, i in enumerate(columns)}, factors, len(whole.edges))
+
+
+def _weak(model: "LayeredEstimator", at: dict[str, int], whole: Graph) -> list[int] | None:
+    """The nodes of factors that do not come back in fits to halves; None where nobody has measured that."""
+    stability = model.fitted_.stability
+    if stability is None:
+        return None
+    factors = [node.id for node in whole.nodes if node.layer]
+    weak = [id for id, value in zip(factors, stability.factors.tolist(), strict=True) if value < STABLE]
+    return [at[id] for id in weak if id in at]
+
+
+def _unsure(model: "LayeredEstimator", edges: Sequence[Edge], whole: Graph) -> list[int] | None:
+    """The links of variables to their main factors that too few fits to halves have; None where not measured."""
+    stability = model.fitted_.stability
+    if stability is None:
+        return None
+    layer_of = {node.id: node.layer for node in whole.nodes}
+    place = _places(whole)
+    main = [weights_of(layer).argmax(axis=1) for layer in model.fitted_.layers]
+    unsure = []
+    for e, edge in enumerate(edges):
+        k, i, j = layer_of[edge.factor] - 1, place[edge.below], place[edge.factor]
+        if main[k][i] == j and stability.layers[k].links[i, j] < SURE:
+            unsure.append(e)
+    return unsure
+
+
+def _places(whole: Graph) -> dict[str, int]:
+    """The number of each variable, and of each factor in its layer."""
+    counts = defaultdict[int, count](count)
+    return {node.id: next(counts[node.layer]) for node in whole.nodes}
 
 
 def _colours(grouping: Grouping, columns: list[int]) -> dict[str, Any]:

@@ -81,4 +81,5 @@ def _style() -> Markup:
 
 def _facts(row: FactorDescription) -> dict[str, Any]:
     """What the panel says of a factor."""
-    return {key: getattr(row, key) for key in ("layer", "states", "explains", "contribution", "contribution_stderr")}
+    keys = ("layer", "states", "explains", "contribution", "contribution_stderr", "reproducibility")
+    return {key: getattr(row, key) for key in keys}

@@ -4,7 +4,6 @@ import platform
 from collections.abc import Sequence
 from functools import partial
 from importlib.metadata import version
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import hicorex
@@ -54,6 +53,14 @@ WORDS = {
     "weight": "of a link: alpha times what the factor knows of the variable, in nats",
     "surprise": "how far a sample is from what is usual, in standard deviations",
 }
+CROSS_FITTED = (
+    "The picture is of the cross-fitted bound: models of these sizes were fitted to some of the samples and evaluated "
+    "on the others. That of the samples of the fit, beside it, is too high where samples are few."
+)
+COMES_BACK = (
+    "How much a factor comes back in fits to halves of the samples goes from 0 to 1; from 0.5 on it is called stable."
+)
+OF_THE_FIT = "It is that of the samples of the fit, which is too high where samples are few."
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "matplotlib")
 
 
@@ -90,6 +97,8 @@ def map_note(drawn: Map, told: Description) -> str:
     )
     left_out = drawn.n_links - len(drawn.payload["below"])
     missing = told.n_variables - len(drawn.variables)
+    if drawn.payload["weak"] is not None:
+        text += " Factors that do not come back in fits to halves of the samples are pale, such links dashed."
     if left_out:
         text += f" Of {count(drawn.n_links, 'link')}, the {len(drawn.payload['below']):,} strongest are shown."
     if missing:
@@ -104,14 +113,19 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
         cells = [element("td", factor_button(row.factor, nodes))]
         cells += [element("td", number, class_="number") for number in (row.layer, row.states)]
         cells += [number_cell(number) for number in (row.explains, row.contribution, row.contribution_stderr)]
+        if row.reproducibility is not None:
+            cells.append(number_cell(row.reproducibility, f"{row.reproducibility:.2f}"))
         cells += [element("td", row.n_variables, class_="number"), element("td", _leading(row))]
         rows.append(element("tr", *cells))
-    head = sortable_heads("factor", "layer", "states", "explains", "lost without it", "std. error", "variables")
+    measured = [] if told.factors[0].reproducibility is None else ["comes back"]
+    names = ("layer", "states", "explains", "lost without it", "std. error", *measured, "variables")
+    head = sortable_heads("factor", *names)
     n = len(told.factors)
     more = f" The {MOST_ROWS:,} first of {n:,} factors are listed." if n > MOST_ROWS else ""
     words = (
-        "In nats: what a factor explains, and what the lower bound would lose without it, which is less where others "
-        f"could stand in for it, with its standard error.{more}"
+        "In nats, on the samples of the fit: what a factor explains, and what the lower bound would lose without it, "
+        "which is less where others could stand in for it, with its standard error. "
+        f"{COMES_BACK if measured else ''}{more}"
     )
     field = element("input", type="search", id="filter", placeholder="words")
     status = element("span", count(len(rows), "factor"), id="factors-shown", role="status")
@@ -126,14 +140,19 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
 
 def explained(model: "LayeredEstimator", told: Description) -> Markup:
     """The bounds as a picture and by layer."""
-    picture = inline_svg(lambda ax: draw_bounds(model, ax=ax), "Bounds on the total correlation", 8, 2.4)
-    bounds = told.bounds
-    heads = ("layer", "factors", "lower bound up to here", "adds")
+    bounds, crossed = told.bounds, told.cross_fitted
+    picture = inline_svg(lambda ax: draw_bounds(crossed or bounds, ax=ax), "Bounds on the total correlation", 8, 2.4)
+    heads = ["layer", "factors", "cross-fitted bound up to here", "adds", "of the samples of the fit", "adds"]
+    both = [bounds] if crossed is None else [crossed, bounds]
+    heads = heads if crossed is not None else [*heads[:2], *heads[4:]]
     rows = []
-    for row, added in zip_longest(bounds.layers, layer_parts(bounds)):
-        adds = element("td", "does not count", class_="number") if added is None else number_cell(added)
-        size = element("td", row.n_factors, class_="number")
-        rows.append(element("tr", element("td", shown(row.name)), size, number_cell(row.lower), adds))
+    for k, row in enumerate(bounds.layers):
+        cells = [element("td", shown(row.name)), element("td", row.n_factors, class_="number")]
+        for of in both:
+            parts = layer_parts(of)
+            adds = number_cell(parts[k]) if k < len(parts) else element("td", "does not count", class_="number")
+            cells += [number_cell(of.layers[k].lower), adds]
+        rows.append(element("tr", *cells))
     entropy = ""
     if bounds.entropy_lower is not None:
         lower, upper = short(bounds.entropy_lower), short(bounds.entropy_upper)
@@ -141,8 +160,9 @@ def explained(model: "LayeredEstimator", told: Description) -> Markup:
     head = joined(element("th", name, scope="col", class_="number" if i else None) for i, name in enumerate(heads))
     words = (
         "What the layers explain adds up to a lower bound on the total correlation; the whiskers are one standard "
-        "error. A layer counts as long as it raises the bound. An upper bound, where there is one, tells how much can "
-        "be left at most."
+        "error. A layer counts as long as it raises the bound. "
+        f"{CROSS_FITTED if crossed is not None else OF_THE_FIT}"
+        " An upper bound, where there is one, tells how much can be left at most."
     )
     return joined([element("p", words), figure(picture), entropy, scrolling_table(head, rows)])
 

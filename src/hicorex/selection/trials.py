@@ -208,7 +208,7 @@ def _folds(data: Data, engine: Engine, seed: np.random.SeedSequence) -> tuple[li
     rng = np.random.default_rng(seed.spawn(1)[0])
     rows = rng.permutation(data.n_samples)[:MOST_ROWS]
     some = data.take(rows, engine)
-    place = _places(some)
+    place = places_of(some)
     folds = []
     for at in range(min(N_FOLDS, place.max() + 1)):
         held_out = place % N_FOLDS == at
@@ -217,7 +217,7 @@ def _folds(data: Data, engine: Engine, seed: np.random.SeedSequence) -> tuple[li
     return folds, some.sample_weight
 
 
-def _places(data: Data) -> np.ndarray:
+def places_of(data: Data) -> np.ndarray:
     """The place of each sample in turn, (N,); copies of a sample share one, so that none is held out from itself.
 
     Equal samples are copies if the numbers of a column tell all others apart; of categories, equal samples are usual.

@@ -15,6 +15,7 @@ from hicorex.marginals import categorical, gaussian
 from hicorex.marginals.base import Questions
 from hicorex.marginals.joint import Joint
 from hicorex.selection.sizing import Sizing
+from hicorex.selection.stability import LayerStability, Stability
 from hicorex.selection.trials import Tried
 from hicorex.storage.records import COREX_FIELDS, HIERARCHY_FIELDS, CorexRecord, HierarchyRecord
 
@@ -79,6 +80,8 @@ STORED = {
     "layer bounds": _of_fields(LayerBounds),
     "no upper": Stored(NoUpper, NoUpper._fields, _no_upper),
     "bounds": Stored(Bounds, tuple(Bounds.__dataclass_fields__), _bounds),
+    "stability": _of_fields(Stability),
+    "layer stability": _of_fields(LayerStability),
     "schema": Stored(Encoder, SCHEMA, Encoder),
     "corex": Stored(CorexRecord, COREX_FIELDS, CorexRecord),
     "hierarchy": Stored(HierarchyRecord, HIERARCHY_FIELDS, HierarchyRecord),

@@ -17,6 +17,7 @@ from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import Block, Questions
 from hicorex.marginals.joint import Joint
 from hicorex.selection.sizing import Sizing
+from hicorex.selection.stability import LayerStability, Stability
 from hicorex.selection.trials import Tried
 from hicorex.storage.layer_checks import MOST_STATES, check_parameters, check_state, check_sums
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
@@ -33,6 +34,10 @@ def check_model(fitted: FittedModel) -> None:
             _check_input(layer, layers[k - 1])
     sizes = [layer.n_factors for layer in layers]
     _check_bounds(fitted.bounds, sizes)
+    if fitted.cross_fitted is not None:
+        _check_bounds(fitted.cross_fitted, sizes, "cross_fitted_")
+    if fitted.stability is not None:
+        _check_stability(fitted.stability, layers)
     _check_usual(fitted.usual, sum(sizes))
     if fitted.names is not None:
         for name in array_of(fitted.names, "feature_names_in_", "O", (fitted.n_columns,)):
@@ -214,8 +219,21 @@ def _check_sizing(sizing: Any) -> None:
                 number(getattr(sizing, name), name, 0, missing=True)
 
 
-def _check_bounds(bounds: Any, sizes: list[int]) -> None:
-    is_a(Bounds, bounds, "bounds_")
+def _check_stability(stability: Any, layers: Sequence[FittedLayer]) -> None:
+    """Refuse what is no stability of layers of these shapes."""
+    is_a(Stability, stability, "stability_")
+    whole(stability.n_resamples, "n_resamples", 2)
+    given = is_a(tuple, stability.layers, "the layers of stability_")
+    agree(len(given) == len(layers), "the layers of stability_", "the model")
+    for of_layer, layer in zip(given, layers, strict=True):
+        is_a(LayerStability, of_layer, "a layer of stability_")
+        array_of(of_layer.factors, "the reproducibility of factors", "f", (layer.n_factors,), 0, 1 + ROUNDING)
+        array_of(of_layer.links, "the stability of links", "f", layer.alpha.shape, 0, 1 + ROUNDING)
+
+
+def _check_bounds(bounds: Any, sizes: list[int], what: str = "bounds_") -> None:
+    """Refuse bounds that are not of layers of these sizes; cross-fitted ones have no factors."""
+    is_a(Bounds, bounds, what)
     whole(bounds.n_samples, "n_samples", 1)
     whole(bounds.depth, "depth", 1, len(sizes))
     if bounds.no_upper is not None:
@@ -230,14 +248,15 @@ def _check_bounds(bounds: Any, sizes: list[int]) -> None:
     else:
         _check_numbers(bounds, upper if bounds.upper_theorem is None else (*upper, "upper_theorem"))
     names = [layer_name(k) for k in range(1, len(sizes) + 1)]
-    agree([layer.name for layer in _all(LayerBounds, bounds.layers)] == names, "the layers of bounds_", "the model")
-    agree([layer.n_factors for layer in bounds.layers] == sizes, "the sizes in bounds_", "the model")
+    agree([layer.name for layer in _all(LayerBounds, bounds.layers)] == names, f"the layers of {what}", "the model")
+    agree([layer.n_factors for layer in bounds.layers] == sizes, f"the sizes in {what}", "the model")
     for layer in bounds.layers:
         left = () if layer.conditional_entropy is None else ("conditional_entropy",)
         _check_numbers(layer, ("objective", "contribution", "contribution_stderr", "lower", *left))
-    names = [name for k, size in enumerate(sizes, start=1) for name in layer_factor_names(k, size)]
+    of_layers = [layer_factor_names(k, size) for k, size in enumerate(sizes, start=1)]
+    names = [name for of_layer in of_layers for name in of_layer] if what == "bounds_" else []
     agree(
-        [factor.name for factor in _all(FactorBounds, bounds.factors)] == names, "the factors of bounds_", "the model"
+        [factor.name for factor in _all(FactorBounds, bounds.factors)] == names, f"the factors of {what}", "the model"
     )
     for factor in bounds.factors:
         _check_numbers(factor, FactorBounds._fields[1:])

@@ -33,9 +33,10 @@ HIERARCHY_PARAMETERS = (
     *("batch_size", "layers", "marginals", "max_iter", "n_init", "n_jobs", "n_states", "parsimony", "random_state"),
     *("structure", "tol", "verbose"),
 )
-# What belongs to a model of one layer or of several: its columns, its file, the output that is set.
+# What belongs to a model of one layer or of several: its columns, its file, the output that is set, and the
+# cross-fitted bounds and the stability once they are made.
 TABLE_ENTRIES = ("n_features_in_", "feature_names_in_")
-OTHER_ENTRIES = ("_reading", "_sklearn_output_config")
+OTHER_ENTRIES = ("_reading", "_sklearn_output_config", "cross_fitted_", "stability_")
 # Entries of a layer that are fields of it, and those that follow from others.
 FIELDS = {
     "alpha_": "alpha",
@@ -141,14 +142,24 @@ def _table_entries(fitted: FittedModel) -> dict[str, Any]:
 
 
 def _others(fitted: FittedModel, output: Mapping[str, Any]) -> dict[str, Any]:
-    given = {"_reading": dict(fitted.reading), "_sklearn_output_config": dict(output)}
+    given = {
+        "_reading": dict(fitted.reading),
+        "_sklearn_output_config": dict(output),
+        "cross_fitted_": fitted.cross_fitted,
+        "stability_": fitted.stability,
+    }
     return {entry: value for entry, value in given.items() if value}
 
 
 def fitted_of(record: ModelRecord) -> FittedModel:
     """What the model of a record has learned; the contents are not checked yet."""
     held = vars(record)
-    more = {"names": held.get("feature_names_in_"), "reading": held.get("_reading", {})}
+    more = {
+        "names": held.get("feature_names_in_"),
+        "reading": held.get("_reading", {}),
+        "cross_fitted": held.get("cross_fitted_"),
+        "stability": held.get("stability_"),
+    }
     if isinstance(record, CorexRecord):
         layer = layer_of({entry: held[entry] for entry in LAYER_ENTRIES if entry in held})
         fitted = FittedModel((layer,), layer.bounds, layer.usual, **more)

@@ -22,6 +22,8 @@ for (const e of byWeight) {
   linksOf[map.below[e]].push(e);
   linksOf[map.above[e]].push(e);
 }
+const weak = new Set(map.weak ?? []); // factors and links that do not come back in fits to halves
+const unsure = new Set(map.unsure ?? []);
 const isLinked = (i) => isFactor(i) || map.linked[i] === 1;
 const byStrength = Array.from({ length: nNodes }, (_, i) => i)
   .filter((i) => !isFactor(i))
@@ -48,7 +50,7 @@ const nats = (x) => (x === null || x === undefined ? "unknown" : Math.abs(x) >= 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 let theme = {};
 const readTheme = () => {
-  theme = { ink: css("--ink"), paper: css("--paper"), muted: css("--muted"), colours: [] };
+  theme = { ink: css("--ink"), paper: css("--paper"), muted: css("--muted"), soft: css("--soft"), colours: [] };
   for (let i = 0; i < N_COLOURS; i++) theme.colours.push(css(`--c${i}`));
 };
 
@@ -114,8 +116,9 @@ const buildPaths = () => {
     const home = map.home[child] === map.above[e];
     const group = groupOf(child);
     const strong = state.nShown < MOVING_LINKS;
-    const key = [group, width, home, strong].join();
-    if (!buckets.has(key)) buckets.set(key, { path: new Path2D(), group, width, home, strong });
+    const dashed = unsure.has(e);
+    const key = [group, width, home, strong, dashed].join();
+    if (!buckets.has(key)) buckets.set(key, { path: new Path2D(), group, width, home, strong, dashed });
     addCurve(buckets.get(key).path, e);
     state.nShown++;
   }

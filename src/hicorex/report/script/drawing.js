@@ -56,6 +56,7 @@ const addShape = (shape, x, y, r) => {
   }
 };
 
+const DASHES = [5, 6]; // pixels drawn and left out of an unsure link
 const drawLinks = () => {
   context.lineCap = "round";
   for (const bucket of state.paths) {
@@ -64,8 +65,10 @@ const drawLinks = () => {
     context.globalAlpha = (bucket.home ? 0.6 : 0.3) * (state.selected >= 0 || off ? 0.25 : 1);
     context.strokeStyle = colourOf(bucket.group);
     context.lineWidth = (0.2 + 0.8 * bucket.width) * Math.min(Math.max(spacing() / 6, 0.3), 1) / state.scale;
+    context.setLineDash(bucket.dashed ? DASHES.map((length) => length / state.scale) : []);
     context.stroke(bucket.path);
   }
+  context.setLineDash([]);
   if (state.selected >= 0) {
     context.globalAlpha = 0.9;
     for (const [n, e] of linksOf[state.selected].entries()) {
@@ -126,14 +129,15 @@ const drawFactors = (near) => {
     const [x, y] = toScreen(i);
     const radius = factorRadius(i);
     context.globalAlpha = near && !near.has(i) ? 0.3 : 1;
-    context.fillStyle = theme.ink;
-    context.strokeStyle = i === state.selected ? theme.colours[1] : theme.paper;
+    const pale = weak.has(i);
+    context.fillStyle = pale ? theme.soft : theme.ink;
+    context.strokeStyle = i === state.selected ? theme.colours[1] : pale ? theme.muted : theme.paper;
     context.lineWidth = i === state.selected ? 3 : 1;
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
     context.fill();
     context.stroke();
-    context.fillStyle = theme.paper;
+    context.fillStyle = pale ? theme.ink : theme.paper;
     context.font = `${Math.min(radius, 12)}px system-ui, sans-serif`;
     if (radius >= 6) context.fillText(factorNumber(i), x, y);
   }

@@ -59,6 +59,7 @@ const fill = (i) => {
   const told = data.factors[i];
   const facts = [`Explains ${nats(told.explains)} nats`];
   if (told.contribution !== null) facts.push(`without it the bound would lose ${nats(told.contribution)} (standard error ${nats(told.contribution_stderr)})`);
+  if (told.reproducibility !== null) facts.push(`comes back in fits to halves: ${told.reproducibility.toFixed(2)} of 1`);
   facts.push(`${count(told.states, "state")}, layer ${told.layer}`);
   panel.replaceChildren(close, title, element("p", {}, `${facts.join("; ")}.`), composition(i) ?? "",
     detail ? statesOf(detail) : element("p", { className: "note" }, "The report was made without samples."),
