@@ -56,6 +56,24 @@ def test_a_fit_that_stops_early_warns_of_it_here(make, method):
         told_here(lambda: getattr(own, method)(X), ConvergenceWarning, "max_iter")  # noqa: B023
 
 
+def test_a_fit_that_stops_early_names_its_layer_and_the_option():
+    told_here(
+        lambda: Corex(2, **FAST | {"max_iter": 1}).fit(X), ConvergenceWarning, "The objective still grew after 1 it"
+    )
+    own = told_here(lambda: HierarchicalCorex((2, 1), **FAST | {"max_iter": 1}).fit(X), ConvergenceWarning, "max_iter=")
+    assert [f"objective of layer {k} still" in str(w.message) for k, w in enumerate(own, start=1)] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["onehot", "titanic"])
+def test_objectives_that_creep_are_not_warned_of_in_real_tables(name, real_data):
+    table = hicorex.read_table(real_data / "messy" / f"{name}.csv.gz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = HierarchicalCorex("auto", n_states="auto", marginals=table.kinds, random_state=0).fit(table.frame)
+    assert len(model.layers_) == 2
+    assert max(layer.n_iter_ for layer in model.layers_) < 150
+
+
 @pytest.mark.parametrize("method", ["transform", "posteriors", "log_odds", "log_z", "score", "surprise", "bounds"])
 def test_unseen_categories_are_warned_of_here(model, method):
     told_here(lambda: getattr(model, method)(STRANGE), UserWarning, "not seen count as missing, in column 'c'")

@@ -47,7 +47,7 @@ BETWEEN = frozenset({"hicorex", "sklearn", "joblib"})
 _QUIET = ContextVar("quiet", default=False)
 
 
-def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_caller(message: str | Warning) -> None:
     """Warn at the nearest calling line outside hicorex, scikit-learn and joblib."""
     if _QUIET.get():
         return
@@ -55,7 +55,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     frame, level = currentframe(), 1
     while frame and frame.f_back and _package(frame) in BETWEEN:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message, stacklevel=level)
 
 
 def _package(frame: FrameType) -> str:

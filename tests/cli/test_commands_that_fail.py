@@ -202,3 +202,12 @@ def test_labels_for_which_there_is_no_room_leave_the_old_ones(wine, run, tmp_pat
 def test_failed_fits_leave_no_folders(run, odd_files, tmp_path):
     assert run("fit", odd_files / "infinite.csv", "--out", "new/deep/r").code == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_a_fit_that_stops_early_names_its_layer_and_the_option(run):
+    WINE.to_csv("wine.csv", index=False)
+    quick = ("fit", "wine.csv", "--layers", "2,1", "--max-iter", 1, "--folds", 0, "--stability", 0)
+    assert (
+        "hicorex: The objective of layer 2 still grew after 1 iterations; give a larger --max-iter." in run(*quick).err
+    )
+    assert not run(*quick, "--quiet", "--overwrite").err

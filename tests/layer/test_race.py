@@ -56,6 +56,17 @@ def test_a_race_is_settled_once_no_start_grows(data):
     assert max(map(len, race.histories)) == 2 * PACE.window
 
 
+def test_an_objective_that_samples_cannot_tell_from_a_flat_one_is_settled_unless_the_fixed_point_is_asked_for(data):
+    creeping = 1e-4 / data.total  # a thousandth of what the samples tell in ten iterations
+    for tol, settled in ((1e-9, True), (0.0, False)):
+        race = race_of(data, 1, PACE.over(data.total), tol=tol)
+        iterate(race, [lambda t: 0.01 + creeping * t], 30)
+        assert race.settled is settled
+    race = race_of(data, 1, PACE.over(data.total), tol=1e-9)
+    iterate(race, [lambda t: 0.01 + 500 * creeping * t], 30)
+    assert not race.settled
+
+
 def test_the_first_iterates_cannot_be_the_best(data):
     race = race_of(data, 1)
     iterate(race, [lambda t: 100.0 - t], 2)

@@ -66,7 +66,7 @@ app.command()(as_command(demo, DemoOptions))
 
 def main() -> NoReturn:
     """Run a command; whatever goes wrong is one line on standard error and an exit code."""
-    warnings.showwarning = lambda message, *_, **__: say(one_line(message))
+    warnings.showwarning = lambda message, *_, **__: say(one_line(getattr(message, "on_command_line", message)))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names may have signs that a terminal does not know
             stream.reconfigure(errors="replace")

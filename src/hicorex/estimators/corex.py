@@ -71,7 +71,8 @@ class Corex(LayeredEstimator):
     max_iter : int, default=200
         Most iterations of a start.
     tol : float, default=1e-5
-        A start is finished when its objective has grown by less than ``tol`` times itself over ten iterations.
+        A start is finished when its objective has grown by less than ``tol`` times itself over ten iterations, or by
+        less than the samples can tell, 0.05 nats of all of them together. With 0 it goes on to the fixed point.
     batch_size : int, default=None
         Number of samples in a batch. Every iteration looks at one batch of random samples, and at sums over earlier
         batches, which count less the older they are. A last pass over all samples gives bounds and structure. The
@@ -279,8 +280,8 @@ class Corex(LayeredEstimator):
         return self.fitted_.layers[0].map(table, function, self.n_jobs)
 
 
-def options_of(layer: Corex, reads_labels: bool = False) -> LayerOptions:
-    """How a layer is learned, by its parameters."""
+def options_of(layer: Corex, number: int | None = None) -> LayerOptions:
+    """How a layer is learned, by its parameters; ``number``, from 1, says which one of several it is."""
     return LayerOptions(
         n_factors=layer.n_factors,
         n_states=layer.n_states,
@@ -292,5 +293,5 @@ def options_of(layer: Corex, reads_labels: bool = False) -> LayerOptions:
         batch_size=layer.batch_size,
         random_state=layer.random_state,
         parsimony=layer.parsimony,
-        reads_labels=reads_labels,
+        number=number,
     )

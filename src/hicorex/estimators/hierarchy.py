@@ -16,7 +16,7 @@ from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine
 from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.corex import PARAMETERS, Corex, options_of
-from hicorex.estimators.learning import Learned, learn_layer, learn_more
+from hicorex.estimators.learning import Learned, learn_more, learn_sized, size_layer
 from hicorex.estimators.training import Training, names_of_columns
 from hicorex.exceptions import HicorexError
 from hicorex.fitted.layer import FittedLayer, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
@@ -195,12 +195,13 @@ class HierarchicalCorex(LayeredEstimator):
             below = stack.labels(engine) if k else table
             layer = self._layer(size, n_states, rng, reads_labels=k > 0)
             progress.layer(k + 1)
-            options = options_of(layer, reads_labels=k > 0)
-            learned = learn_layer(below, sample_weight, options, engine, notes.within(layer_name(k + 1)), progress)
-            sizing = learned.layer.sizing
-            if k and self._found and (against := stack.against(learned)) is not None:
+            options, of_layer = options_of(layer, k + 1), notes.within(layer_name(k + 1))
+            sized = size_layer(below, sample_weight, options, engine, of_layer, progress)
+            sizing = sized.sizing
+            if k and self._found and (against := stack.against(sizing)) is not None:
                 stop_reason, next_sizing = against, sizing
                 break
+            learned = learn_sized(sized, below.column_name, options, engine, of_layer, progress)
             stack.add(learned, engine)
             layers.append(layer)
             if self._found and sizing is not None and not sizing.chosen.explains:
@@ -376,16 +377,16 @@ class _Stack:
         self.stacked.append(StackedLayer(learned.evaluator, read=read))
         self.learned.append(learned)
 
-    def against(self, learned: Learned) -> StopReason | None:
+    def against(self, sizing: Sizing | None) -> StopReason | None:
         """Why a layer whose size was chosen is not worth its place on top; None if it is.
 
         A layer that feeds another one explains by its most likely states alone. All layers together must explain more
         of held-out samples than the first one does alone.
         """
-        sizing = learned.layer.sizing
         if sizing is None or not sizing.chosen.explains:
             return StopReason.NOTHING_MORE
-        gained = sum(layer.sizing.chosen.lower for layer in (*self.layers[1:], learned.layer) if layer.sizing)
+        sizings = [layer.sizing for layer in self.layers[1:] if layer.sizing]
+        gained = sum(each.chosen.lower for each in (*sizings, sizing))
         lost = sum(layer.sizing.chosen.lost or 0.0 for layer in self.layers if layer.sizing)
         return StopReason.ADDS_NOTHING if gained <= lost else None
 

@@ -1,5 +1,6 @@
 """Learning one layer from a table, or from one more batch of a stream: samples and options in, a FittedLayer out."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -36,7 +37,7 @@ ROUNDING = 1e-6
 
 
 class LayerOptions(NamedTuple):
-    """How a layer is learned; see ``Corex``. ``reads_labels`` says that its table is the labels of a layer below."""
+    """How a layer is learned; see ``Corex``. ``number``, from 1, says which one of several layers it is."""
 
     n_factors: int | Literal["auto"]
     n_states: int | Literal["auto"]
@@ -48,7 +49,12 @@ class LayerOptions(NamedTuple):
     batch_size: int | None
     random_state: Any
     parsimony: float
-    reads_labels: bool = False
+    number: int | None = None
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether its table is the labels of a layer below."""
+        return self.number is not None and self.number > 1
 
     @property
     def is_sized(self) -> bool:
@@ -73,6 +79,20 @@ class Learned(NamedTuple):
         return replace(self.layer, feeding_joints=evaluator.smoothed), evaluator
 
 
+class StillGrowingWarning(ConvergenceWarning):
+    """A fit that max_iter stopped; ``on_command_line`` says the same by the option that there is."""
+
+    def __init__(self, options: LayerOptions):
+        layer = "" if options.number is None else f" of layer {options.number}"
+        self._words = f"The objective{layer} still grew after {options.max_iter} iterations"
+        super().__init__(f"{self._words}, its max_iter; give a larger max_iter= or tol=.")
+
+    @property
+    def on_command_line(self) -> str:
+        """What it says to those who gave options."""
+        return f"{self._words}; give a larger --max-iter."
+
+
 class Shown(NamedTuple):
     """What follows from a state and samples alone."""
 
@@ -95,6 +115,22 @@ def seed_of(random_state: Any, begun: int | None = None) -> np.random.SeedSequen
     return np.random.SeedSequence(drawn)
 
 
+class Sized(NamedTuple):
+    """A table as its layer reads it, and the size of the layer.
+
+    seed : of the fit
+    sizing : None if the size was given
+    noted : the layer, if notes of an earlier fit hold it
+    """
+
+    encoder: Encoder
+    data: Data
+    seed: np.random.SeedSequence
+    size: Size
+    sizing: Sizing | None
+    noted: FittedLayer | None
+
+
 def learn_layer(
     table: Source,
     sample_weight: np.ndarray | None,
@@ -104,6 +140,19 @@ def learn_layer(
     progress: Progress,
 ) -> Learned:
     """Learn a layer from samples, or go on from the notes of an earlier fit."""
+    sized = size_layer(table, sample_weight, options, engine, notes, progress)
+    return learn_sized(sized, table.column_name, options, engine, notes, progress)
+
+
+def size_layer(
+    table: Source,
+    sample_weight: np.ndarray | None,
+    options: LayerOptions,
+    engine: Engine,
+    notes: Notes,
+    progress: Progress,
+) -> Sized:
+    """Read the samples, and choose the size of their layer if it is not given."""
     encoder = Encoder.learn(table, options.marginals, sample_weight, engine)
     data, _ = encoder.encode(table, sample_weight, engine, gaps=encoder.gaps)
     if notes.kept:
@@ -112,15 +161,29 @@ def learn_layer(
     notes.check("random_state", seed.entropy)
     noted = notes.recall_layer(encoder)
     if noted is not None:
-        return Learned(noted, data, LayerEvaluator.of(noted.state, noted.links, data, engine))
+        return Sized(encoder, data, seed, Size(noted.n_factors, noted.n_states), noted.sizing, noted)
     sizing = _choose_size(data, options, engine, seed, notes, progress) if options.is_sized else None
-    size = _size_of(options) if sizing is None else sizing.size
+    return Sized(encoder, data, seed, _size_of(options) if sizing is None else sizing.size, sizing, None)
+
+
+def learn_sized(
+    sized: Sized,
+    column_name: Callable[[int], str],
+    options: LayerOptions,
+    engine: Engine,
+    notes: Notes,
+    progress: Progress,
+) -> Learned:
+    """Learn a layer whose size is known."""
+    encoder, data, seed, size, sizing, noted = sized
+    if noted is not None:
+        return Learned(noted, data, LayerEvaluator.of(noted.state, noted.links, data, engine))
     fit = _fit(data, options, size, engine, seed, notes, progress)
     shown, tcs = in_order(fit, data, engine, drop_empty=options.n_factors == "auto")
     # Empty factors would only make the fits to halves harder.
     n_used = max(1, int(np.count_nonzero(tcs)))
     chance = data.to_table(link_probabilities(data, RULES[options.structure], engine, n_used, size.n_states, seed))
-    evidence = gather(data, [StackedLayer(shown.evaluator)], engine, name=table.column_name)
+    evidence = gather(data, [StackedLayer(shown.evaluator)], engine, name=column_name)
     layer = FittedLayer(
         encoder=encoder,
         state=shown.state,
@@ -210,10 +273,7 @@ def _fit(
     fit = fit_layer(data, RULES[options.structure], engine, options.of_size(size), seed, progress, notes)
     progress.layer_done()
     if not fit.converged:
-        warn_caller(
-            f"The objective still grew after max_iter={options.max_iter} iterations; raise max_iter or tol.",
-            ConvergenceWarning,
-        )
+        warn_caller(StillGrowingWarning(options))
     return fit
 
 

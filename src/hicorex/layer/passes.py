@@ -44,10 +44,11 @@ class Passes(Protocol):
 class AllSamples(Passes):
     """Every pass is over all samples."""
 
-    pace, fading = PACE, None
+    fading = None
 
     def __init__(self, data: Data, engine: Engine):
         self.data, self._engine = data, engine
+        self.pace = PACE.over(data.total)
 
     def next(self, state: State, iteration: int) -> tuple[PassSums, list[Block]]:
         """The sums over all samples."""
@@ -73,10 +74,9 @@ class AllSamples(Passes):
 class RandomBatches(Passes):
     """Every pass is over a batch of random samples; its sums are added to those of earlier ones, which fade."""
 
-    pace = PACE_OF_BATCHES
-
     def __init__(self, data: Data, batches: Batches, engine: Engine, fading: FadingSums | None):
         self.data, self._batches, self._engine, self.fading = data, batches, engine, fading
+        self.pace = PACE_OF_BATCHES.over(data.total)
 
     def next(self, state: State, iteration: int) -> tuple[PassSums, list[Block]]:
         """The sums over all batches up to that of the iteration."""

@@ -18,20 +18,29 @@ class Pace(NamedTuple):
     smooth : the iterations whose mean tells how high a start is and how fast it grows
     patience : a start is given up when this number of steps like its best recent one would not make it the best
     noisy : whether one pass may be luckier than another, so that the mean of a window counts as the objective
+    flat : the objective has not grown if it has grown by this or less, in nats
     """
 
     window: int
     smooth: int
     patience: int
     noisy: bool
+    flat: float = 0.0
+
+    def over(self, total: float) -> "Pace":
+        """The same for passes over samples of this weight."""
+        return self._replace(flat=FLAT / total)
 
     def finished(self, history: list[float], tol: float) -> bool:
-        """Whether the objective has not grown from one window to the next, the paper's end of the iterations."""
+        """Whether the objective has not grown from one window to the next, the paper's end of the iterations.
+
+        A ``tol`` of 0 asks for the fixed point, however flat the way to it.
+        """
         if len(history) < 2 * self.window:
             return False
         before = sum(history[-2 * self.window : -self.window]) / self.window
         after = sum(history[-self.window :]) / self.window
-        return after - before <= tol * max(abs(after), 1e-3)
+        return after - before <= (max(tol * abs(after), tol * 1e-3, self.flat) if tol else 0.0)
 
     def hopeful(self, history: list[float], best: float, tol: float) -> bool:
         """Whether a start may yet exceed the best objective."""
@@ -43,6 +52,8 @@ class Pace(NamedTuple):
 
 
 PACE, PACE_OF_BATCHES = Pace(5, 1, 8, noisy=False), Pace(10, 5, 16, noisy=True)
+# A log-likelihood of all samples that grows by less than this says nothing more: a parameter by chance adds a half.
+FLAT = 0.05
 
 
 class Best(NamedTuple):
