@@ -162,7 +162,7 @@ def size_layer(
     noted = notes.recall_layer(encoder)
     if noted is not None:
         return Sized(encoder, data, seed, Size(noted.n_factors, noted.n_states), noted.sizing, noted)
-    sizing = _choose_size(data, options, engine, seed, notes, progress) if options.is_sized else None
+    sizing = _choose_size(data, options, engine, notes, progress) if options.is_sized else None
     return Sized(encoder, data, seed, _size_of(options) if sizing is None else sizing.size, sizing, None)
 
 
@@ -243,12 +243,11 @@ def _choose_size(
     data: Data,
     options: LayerOptions,
     engine: Engine,
-    seed: np.random.SeedSequence,
     notes: Notes,
     progress: Progress,
 ) -> Sizing:
     """The size that held-out samples ask for."""
-    trials = Trials(data, RULES[options.structure], engine, options.of_size(Size(1, 2)), seed, label_data, notes)
+    trials = Trials(data, RULES[options.structure], engine, options.of_size(Size(1, 2)), label_data, notes)
     given = options.n_factors != "auto"
     factors = int(options.n_factors) if given else max(1, data.n_columns // 2)
     states = STATES if options.n_states == "auto" else (int(options.n_states),)

@@ -5,12 +5,13 @@ along each are cut into states, softly, and the states are the labels that a fac
 """
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
-from hicorex.layer.numbers import Numbers, weighted_quantiles
+from hicorex.layer.numbers import Numbers, numbers_of, weighted_quantiles
 from hicorex.layer.one_pass import run_pass
 from hicorex.layer.state import State
 from hicorex.layer.step import update
@@ -20,11 +21,44 @@ from hicorex.marginals.base import Estimate
 
 # Of the distance between the middles of two states: how far a state reaches into the next.
 SOFTNESS = 0.5
+# Directions that are found at once for fits of fewer factors.
+FEWEST_DIRECTIONS = 16
+
+
+class Directions:
+    """The columns of samples as numbers, and scores along their leading directions, for fits of several sizes.
+
+    What is found for one size serves the others; it does not depend on the order in which they ask.
+    """
+
+    def __init__(self, data: Data, engine: Engine):
+        self._data, self._engine = data, engine
+        self._leading: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._scores: dict[int, list[np.ndarray]] = {}
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The columns as numbers."""
+        return numbers_of(self._data, FEWEST_DIRECTIONS, self._engine)
+
+    def scores(self, n_directions: int) -> list[np.ndarray]:
+        """The scores (R, q) of samples along leading directions, rotated and as they are."""
+        if n_directions not in self._scores:
+            most = max(FEWEST_DIRECTIONS, 2 ** (n_directions - 1).bit_length())
+            if most not in self._leading:
+                self._leading[most] = leading_directions(self.numbers.first, self.numbers.share, most)
+            loadings, scores = self._leading[most]
+            self._scores[n_directions] = _turned(loadings[:, :n_directions], scores[:, :n_directions])
+        return self._scores[n_directions]
 
 
 def leading_scores(table: np.ndarray, share: np.ndarray, n_directions: int) -> list[np.ndarray]:
     """The scores (R, q) of samples along leading directions of columns (R, n), rotated and as they are."""
-    loadings, scores = leading_directions(table, share, n_directions)
+    return _turned(*leading_directions(table, share, n_directions))
+
+
+def _turned(loadings: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
+    """Scores (R, q) along directions of loadings (n, q), rotated and as they are."""
     if scores.shape[1] < 2:  # there is nothing to turn
         return [scores * upright(loadings)]
     rotation = varimax(loadings)

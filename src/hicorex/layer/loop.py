@@ -6,7 +6,7 @@ import numpy as np
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data
-from hicorex.layer.directions import asking
+from hicorex.layer.directions import Directions, asking
 from hicorex.layer.notes import NO_NOTES, Notes
 from hicorex.layer.numbers import some_rows
 from hicorex.layer.options import FitOptions
@@ -51,13 +51,15 @@ def fit_layer(
     progress: Progress = SILENT,
     notes: Notes = NO_NOTES,
     name: str = "fit",
+    directions: Directions | None = None,
 ) -> Fit:
     """Search for the best factors by the objective of eq:fullopt, the same ones whatever the seed.
 
     Large tables are searched by some of their rows. Then the best factors are fitted to all samples, or to batches that
-    the seed draws. A fit that ``notes`` hold under this name goes on where it was.
+    the seed draws. A fit that ``notes`` hold under this name goes on where it was. ``directions`` are those of the
+    samples, if fits of other sizes share them.
     """
-    search = Search(some_rows(data, _search_rows(data, options), engine), rule, engine, options)
+    search = Search(some_rows(data, _search_rows(data, options), engine), rule, engine, options, directions)
     of_some, of_all = AllSamples(search.data, engine), None
     stage = notes.recall_stage(name, data.blocks, options) or search.first()
     while True:

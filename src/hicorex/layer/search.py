@@ -15,7 +15,7 @@ from hicorex.engine import Engine
 from hicorex.layer.candidates import Promises, Screen
 from hicorex.layer.column_groups import grouped_scores
 from hicorex.layer.data import Data
-from hicorex.layer.directions import asking, leading_scores, rotated_scores, state_from_scores
+from hicorex.layer.directions import Directions, asking, leading_scores, rotated_scores, state_from_scores
 from hicorex.layer.labels import labels_of_samples
 from hicorex.layer.numbers import Numbers, numbers_of
 from hicorex.layer.one_pass import run_pass
@@ -107,10 +107,13 @@ class Stage(NamedTuple):
 
 
 class Search:
-    """A search over samples in memory."""
+    """A search over samples in memory, whose directions may be known from other searches."""
 
-    def __init__(self, data: Data, rule: Rule, engine: Engine, options: FitOptions):
+    def __init__(
+        self, data: Data, rule: Rule, engine: Engine, options: FitOptions, directions: Directions | None = None
+    ):
         self.data, self._rule, self._engine, self._options = data, rule, engine, options
+        self._directions = directions
         self._numbers: Numbers | None = None
         self._screen: Screen | None = None
 
@@ -121,7 +124,9 @@ class Search:
             return Stage.of_starts(State.neutral(data.blocks, options.n_factors, options.n_states))
         table, share = self.numbers.first, self.numbers.share
         n_starts = options.starts(data.n_samples, data.n_columns)
-        scores = leading_scores(table, share, options.n_factors)[:n_starts]
+        known = self._directions
+        scores = known.scores(options.n_factors) if known else leading_scores(table, share, options.n_factors)
+        scores = scores[:n_starts]
         states = [self._factors(along, options.n_factors) for along in scores]
         if options.n_factors > CROWD:
             along = grouped_scores(table, share, options.n_factors)
@@ -152,7 +157,8 @@ class Search:
     def numbers(self) -> Numbers:
         """The columns as numbers."""
         if self._numbers is None:
-            self._numbers = numbers_of(self.data, self._options.n_factors, self._engine)
+            known = self._directions
+            self._numbers = known.numbers if known else numbers_of(self.data, self._options.n_factors, self._engine)
         return self._numbers
 
     def _children(self, best: Best, pool: State, failures: int) -> State | None:

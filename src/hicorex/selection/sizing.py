@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from hicorex.layer.progress import Progress
-from hicorex.selection.trials import Size, Tried
+from hicorex.selection.trials import LEAST_ERRORS, Size, Tried
 from hicorex.support.compatibility import check_pandas_support
 
 # Numbers of states that are tried; every second one at first, those between where they may do.
@@ -125,7 +125,7 @@ class Trying(Protocol):
         """What became of a size on all folds."""
 
     def gain(self, few: Size, many: Size) -> tuple[float, float]:
-        """How much more one size explains than another, and the standard error of that."""
+        """How much more one size explains than another on the folds of both, and the standard error of that."""
 
 
 class Search:
@@ -152,10 +152,15 @@ class Search:
         near = self._factors if self._given else 1
         for n_states in self._states[::2]:
             best = self._climb(Size(near, n_states))
+            gain, stderr = self._trials.gain(_best(self._scouted), best)
+            if gain < -LEAST_ERRORS * stderr:  # with more states it is lower still
+                break
             if not self._given:
                 near = max(1, min(best.n_factors, self._scouted[best].used))
+                self._scout(Size(near, n_states))
                 self._scout(Size(1, n_states))  # a mixture may do better than any factors, or worse than two
         size = self._refine(_best(self._scouted))
+        self._try(size)
         if self._try(size).explains:
             size = self._worth_it(self._fewest_states())
         if not self._try(size).explains:
@@ -183,13 +188,11 @@ class Search:
         return best
 
     def _refine(self, best: Size) -> Size:
-        """The best number of factors about the best size so far."""
+        """The best number of factors about the best size so far, by one fold."""
         if self._given:
-            self._try(best)
             return best
-        used = self._used(best)
-        high = min(2 * best.n_factors, self._factors) + 1 if used == best else used.n_factors + 1
-        return self._narrow(used, high, lambda few, many: self._try(many).lower > self._try(few).lower)
+        used = best._replace(n_factors=max(1, min(best.n_factors, self._scouted[best].used)))
+        return self._narrow(used, lambda few, many: self._scout(many) > self._scout(few))
 
     def _fewest_states(self) -> Size:
         """The best size of those with the fewest states that come close to the best bound."""
@@ -225,22 +228,26 @@ class Search:
         """As many factors as are worth it, with the states of a size of the best bound."""
         if self._given:
             return size
-        used = self._used(size)
-        high = min(2 * size.n_factors, self._factors) + 1 if used == size else size.n_factors + 1
-        return self._narrow(used, high, self._is_worth)
+        return self._narrow(self._used(size), self._is_worth)
 
     def _used(self, size: Size) -> Size:
         """The size without factors that explain nothing, unless their number is given."""
         used = size._replace(n_factors=min(size.n_factors, max(1, self._try(size).used)))
         return size if self._given else used
 
-    def _narrow(self, size: Size, high: int, better: Callable[[Size, Size], bool]) -> Size:
-        """The smallest size that no larger one below ``high`` is better than, if gains fall with the size."""
+    def _narrow(self, size: Size, better: Callable[[Size, Size], bool]) -> Size:
+        """The smallest size that no larger one up to twice as many factors is better than, if gains fall with it."""
 
         def of(n_factors: int) -> Size:
             return size._replace(n_factors=n_factors)
 
         best = size.n_factors
+        # No larger one is looked at if one was tried that had a use for as many factors only.
+        enough = any(
+            other.n_states == size.n_states and other.n_factors > best >= tried.used
+            for other, tried in self._scouted.items()
+        )
+        high = best + 1 if enough else min(2 * best, self._factors) + 1
         while high - best > 1:
             more = (best + high) // 2
             best, high = (more, high) if better(of(best), of(more)) else (best, more)
@@ -304,10 +311,10 @@ class Search:
         known = self._scouted | self.tried
         tried = tuple(known[each] for each in sorted(known))
         chosen = Sizing(size.n_factors, tried, n_states=size.n_states, parsimony=self._parsimony, given=self._given)
-        larger = [other for other in self.tried if other.n_states == size.n_states and other.n_factors > size.n_factors]
+        larger = [other for other in sorted(known) if other > size and other.n_states == size.n_states]
         if not larger or self._given or not self.tried[size].explains:
             return chosen
-        best = max(larger, key=lambda other: self.tried[other].lower)
+        best = max(larger, key=lambda other: self._trials.gain(size, other)[0])
         gain, stderr = self._trials.gain(size, best)
         return chosen._replace(
             larger=best.n_factors, gain=gain, gain_stderr=stderr, least_gain=self._least_gain(size, best)

@@ -14,6 +14,7 @@ from hicorex.bounds.evaluation import Evaluation, LayerEvaluator, Relabel, links
 from hicorex.engine import Engine
 from hicorex.information import mean_and_error
 from hicorex.layer.data import Data
+from hicorex.layer.directions import Directions
 from hicorex.layer.labels import harden
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.notes import Notes
@@ -30,6 +31,9 @@ MOST_ROWS = 6000
 MOST_ITERATIONS, TOL = 40, 2e-3
 # One factor above others is soon what it will be.
 MOST_ITERATIONS_ABOVE = 8
+
+# Nothing of a trial is drawn by chance.
+SEED = np.random.SeedSequence(0)
 
 # Standard errors by which a difference must exceed zero.
 LEAST_ERRORS = 2.0
@@ -86,17 +90,21 @@ class Trial(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Samples to fit to, others to evaluate the fit on, and the places (T,) of these among all."""
+    """Samples to fit to, others to evaluate the fit on, and the places (T,) of these among all.
+
+    directions : of the samples to fit to, which all sizes share; None where only one size is fitted
+    """
 
     training: Data
     held_out: Data
     places: np.ndarray
+    directions: Directions | None = None
 
 
 class Trials:
     """Tries sizes, each once, and remembers what became of them.
 
-    rule, options, seed : of the fits
+    rule, options : of the fits
     encode_labels : makes the table of the factor above a layer
     notes : keep the trials by size and fold
     """
@@ -107,11 +115,10 @@ class Trials:
         rule: Rule,
         engine: Engine,
         options: FitOptions,
-        seed: np.random.SeedSequence,
         encode_labels: LabelEncoder,
         notes: Notes,
     ):
-        self._rule, self._engine, self._seed, self._encode_labels = rule, engine, seed, encode_labels
+        self._rule, self._engine, self._encode_labels = rule, engine, encode_labels
         self._options = replace(
             options,
             n_starts=1,
@@ -119,7 +126,7 @@ class Trials:
             batch_size=None,
             tol=max(options.tol, TOL),
         )
-        self._folds, self._weight_of_all = _folds(data, engine, seed)
+        self._folds, self._weight_of_all = _folds(data, engine)
         self._notes = notes
         self._trials: dict[Size, list[Trial]] = {
             Size(*size): [Trial(*trial) for trial in done]
@@ -140,9 +147,10 @@ class Trials:
         )
 
     def gain(self, few: Size, many: Size) -> tuple[float, float]:
-        """How much more one size explains than another on all folds, and the standard error of that."""
-        one, other = (self._explained(size, len(self._folds)) for size in (few, many))
-        return mean_and_error(other - one, self._weight(len(self._folds)))
+        """How much more one size explains than another on the folds of both, and the standard error of that."""
+        n_folds = min(len(self._trials.get(size, [])) for size in (few, many))
+        one, other = (self._explained(size, n_folds) for size in (few, many))
+        return mean_and_error(other - one, self._weight(n_folds))
 
     def _tried(self, size: Size, n_folds: int) -> Tried:
         bound = mean_and_error(self._explained(size, n_folds), self._weight(n_folds))
@@ -171,7 +179,7 @@ class Trials:
     def _try(self, size: Size, at: int) -> Trial:
         """Fit a layer of this size to the samples of a fold, and evaluate it on the others."""
         fold, name = self._folds[at], f"{size.n_factors} factors of {size.n_states} states, fold {at}"
-        state = self._fit(fold.training, size, name)
+        state = self._fit(fold, size, name)
         soft, soft_new = self._evaluate(state, fold)
         used = np.average(soft.unique, axis=1, weights=fold.training.sample_weight) > UNUSED_NATS
         labels = np.empty((int(used.sum()), self._weight_of_all.size), np.uint8)
@@ -185,15 +193,17 @@ class Trials:
             self._encode_labels(hard_new.labels, size.n_states, fold.held_out.sample_weight, self._engine),
             fold.places,
         )
-        top = self._fit(above.training, Size(1, size.n_states), f"{name}, above", MOST_ITERATIONS_ABOVE)
+        top = self._fit(above, Size(1, size.n_states), f"{name}, above", MOST_ITERATIONS_ABOVE)
         _, top_new = self._evaluate(top, above)
         return Trial(soft_new.explained, hard_new.explained, hard_new.explained + top_new.explained, labels)
 
-    def _fit(self, data: Data, size: Size, name: str, most_iterations: int = MOST_ITERATIONS) -> State:
+    def _fit(self, fold: Fold, size: Size, name: str, most_iterations: int = MOST_ITERATIONS) -> State:
         """A layer of this size; ``name`` is what notes call the fit."""
         max_iter = min(self._options.max_iter, most_iterations)
         options = replace(self._options, n_factors=size.n_factors, n_states=size.n_states, max_iter=max_iter)
-        return fit_layer(data, self._rule, self._engine, options, self._seed, notes=self._notes, name=name).state
+        data, rule, engine = fold.training, self._rule, self._engine
+        fit = fit_layer(data, rule, engine, options, SEED, notes=self._notes, name=name, directions=fold.directions)
+        return fit.state
 
     def _evaluate(self, state: State, fold: Fold, relabel: Relabel | None = None) -> tuple[Evaluation, Evaluation]:
         """What the labels of a layer say about the samples that it was fitted to, and about the held-out ones."""
@@ -203,17 +213,20 @@ class Trials:
         return fitted.evaluate(fold.training, self._engine), new.evaluate(fold.held_out, self._engine)
 
 
-def _folds(data: Data, engine: Engine, seed: np.random.SeedSequence) -> tuple[list[Fold], np.ndarray]:
-    """Random folds of the samples, or of some of them, in memory, and the weights of all of these (N,)."""
-    rng = np.random.default_rng(seed.spawn(1)[0])
-    rows = rng.permutation(data.n_samples)[:MOST_ROWS]
+def _folds(data: Data, engine: Engine) -> tuple[list[Fold], np.ndarray]:
+    """Random folds of the samples, or of some of them, in memory, and the weights of all of these (N,).
+
+    They are the same ones for every seed, and so is the size that is chosen.
+    """
+    rows = np.random.default_rng(0).permutation(data.n_samples)[:MOST_ROWS]
     some = data.take(rows, engine)
     place = places_of(some)
     folds = []
     for at in range(min(N_FOLDS, place.max() + 1)):
         held_out = place % N_FOLDS == at
         places = np.flatnonzero(held_out)
-        folds.append(Fold(some.take(np.flatnonzero(~held_out), engine), some.take(places, engine), places))
+        training = some.take(np.flatnonzero(~held_out), engine)
+        folds.append(Fold(training, some.take(places, engine), places, Directions(training, engine)))
     return folds, some.sample_weight
 
 
