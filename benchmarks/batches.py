@@ -34,12 +34,12 @@ def measure(quick: bool) -> Iterator[Block]:
     sizes, batch_size = ((4000,), 1000) if quick else ((100_000, 300_000, 1_000_000), 10_000)
     few = mixtures(sizes[0] // 2)
     for size in (None, batch_size // 2):  # compiles
-        Corex(N_FACTORS, n_init=2, max_iter=3, batch_size=size).fit(few)
+        Corex(N_FACTORS, n_states=2, n_init=2, max_iter=3, batch_size=size).fit(few)
     rows = []
     for n_rows in sizes:
         X = mixtures(n_rows)
-        whole, model = timed(Corex(N_FACTORS, random_state=0).fit, X)
-        seconds, of_batches = timed(Corex(N_FACTORS, batch_size=batch_size, random_state=0).fit, X)
+        whole, model = timed(Corex(N_FACTORS, n_states=2, random_state=0).fit, X)
+        seconds, of_batches = timed(Corex(N_FACTORS, n_states=2, batch_size=batch_size, random_state=0).fit, X)
         bounds = [fitted.bounds_.lower for fitted in (model, of_batches)]
         rows.append([n_rows, whole, seconds, seconds / whole, *bounds, [model.n_iter_, of_batches.n_iter_]])
     columns = {"rows": ",", "all samples, s": ".1f", "batches, s": ".1f", "ratio": ".2f"}

@@ -21,7 +21,7 @@ from tables import gaussian_groups
 
 from hicorex import Corex
 
-SETTINGS = {"n_init": 2, "max_iter": 15, "tol": 0.0, "random_state": 0, "n_jobs": 2}
+SETTINGS = {"n_states": 2, "n_init": 2, "max_iter": 15, "tol": 0.0, "random_state": 0, "n_jobs": 2}
 N_FACTORS, CHUNK = 10, 50_000
 CENSUS = "census_kdd/census_income_kdd.parquet"
 
@@ -97,7 +97,7 @@ def of_passes(tables) -> tuple[list[float], list[int], int]:
 
 def compared(name, rows_from, whole) -> list:
     """A row of the table: threads beside a cluster."""
-    Corex(2, n_init=1, max_iter=3, n_jobs=2).fit(whole[:5000])  # compiles
+    Corex(2, n_states=2, n_init=1, max_iter=3, n_jobs=2).fit(whole[:5000])  # compiles
     fit_here, model = timed(Corex(N_FACTORS, **SETTINGS).fit, whole)
     with on_workers(rows_from, whole) as X:
         (pass_here, pass_there), sizes, n_parts = of_passes([whole, X])

@@ -23,8 +23,8 @@ def costs(quick: bool) -> Iterator[list]:
         "Gaussian, 2000 x 4000": make_independent_clusters(2000, 20, 200 // part, noise=0.5, random_state=0),
     }
     for name, (X, _) in list(cases.items())[: 1 if quick else None]:
-        stack = HierarchicalCorex((20, 3, 1), random_state=0).fit(X)
-        first = Corex(20, random_state=stack.layers_[0].random_state)
+        stack = HierarchicalCorex((20, 3, 1), n_states=2, random_state=0).fit(X)
+        first = Corex(20, n_states=2, random_state=stack.layers_[0].random_state)
         alone_seconds, seconds = shortest(partial(first.fit, X), partial(stack.fit, X), rounds=1 if quick else 3)
         yield [name, alone_seconds, seconds, seconds / alone_seconds]
 
@@ -33,7 +33,7 @@ def three_layers(quick: bool) -> Iterator[list]:
     n_samples, n_columns = (300, 40) if quick else (5000, 400)
     for seed in range(1 if quick else 3):
         X, truth = make_latent_tree(n_samples, n_columns, (20, 4), root_flip=0.2, random_state=seed)
-        model = HierarchicalCorex((20, 4, 1), n_init=1 if quick else 5, random_state=seed).fit(X)
+        model = HierarchicalCorex((20, 4, 1), n_states=2, n_init=1 if quick else 5, random_state=seed).fit(X)
         crossed = model.bounds(cv=2 if quick else 5)
         index = adjusted_rand_score(truth.clusters, model.layers_[0].clusters_)
         least = min(row.contribution / max(row.contribution_stderr, 1e-12) for row in crossed.layers)

@@ -30,7 +30,7 @@ def fit(n_samples, n_columns, dtype, n_init, with_pandas) -> int:
     rng = np.random.default_rng(0)
     shape = (n_samples, n_columns)
     X = rng.standard_normal(shape) if dtype is np.float64 else rng.integers(5, size=shape, dtype=dtype)
-    Corex(5, n_init=n_init, max_iter=12, random_state=0).fit(X)
+    Corex(5, n_states=2, n_init=n_init, max_iter=12, random_state=0).fit(X)
     return X.nbytes
 
 

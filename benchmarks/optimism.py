@@ -39,7 +39,7 @@ def gaussian(n_samples, seed):
 def fractions(make, n_samples, seed):
     """In-sample, cross-fitted and new-sample lower bounds and the standard error of cv, over the truth."""
     X, truth = make(n_samples, seed)
-    model = HierarchicalCorex((10, 1), n_init=4, random_state=seed).fit(X[:n_samples])
+    model = HierarchicalCorex((10, 1), n_states=2, n_init=4, random_state=seed).fit(X[:n_samples])
     crossed = model.bounds(cv=5)
     bounds = model.bounds_.lower, crossed.lower, model.bounds(X[n_samples:]).lower, crossed.lower_stderr
     return np.array(bounds) / truth

@@ -51,7 +51,7 @@ def fit(path: str) -> tuple[float, int, float]:
     from hicorex import Corex
 
     with sklearn.config_context(working_memory=256):
-        seconds, model = timed(Corex(N_FACTORS, n_init=1, random_state=0).fit, path)
+        seconds, model = timed(Corex(N_FACTORS, n_states=2, n_init=1, random_state=0).fit, path)
     return seconds, model.n_iter_, model.bounds_.lower
 
 
@@ -71,7 +71,7 @@ def of_a_part(path: str) -> float:
     from hicorex import Corex
 
     table = np.load(path, mmap_mode="r")
-    return Corex(N_FACTORS, n_init=1, random_state=0).fit(np.array(table[: len(table) // 20])).bounds_.lower
+    return Corex(N_FACTORS, n_states=2, n_init=1, random_state=0).fit(np.array(table[: len(table) // 20])).bounds_.lower
 
 
 def measure(quick: bool) -> Iterator[Block]:

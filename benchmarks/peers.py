@@ -86,7 +86,7 @@ def cases(quick: bool) -> Iterator[Case]:
 def measure(quick: bool) -> Iterator[Block]:
     for case in examples():  # compiles
         for X in (case.X, (case.X > 0).astype(int)):
-            Corex(2, n_init=2, random_state=0).fit(X)
+            Corex(2, n_states=2, n_init=2, random_state=0).fit(X)
     rows = []
     for case in cases(quick):
         alone_in_one = np.flatnonzero(case.clusters < 3) if case.name.startswith("example 2") else slice(None)

@@ -20,7 +20,7 @@ def example_1(n_seeds, cluster_size) -> list:
     perfect, iterations = 0, []
     for seed in range(n_seeds):
         X, truth = make_independent_clusters(cluster_size=cluster_size, random_state=seed)
-        corex = Corex(4, random_state=0).fit(X)
+        corex = Corex(4, n_states=2, random_state=0).fit(X)
         same = (corex.transform(X)[:, :, None] == truth.factors[:, None, :]).mean(axis=0)
         factors_right = np.all(np.maximum(same, 1 - same).max(axis=0) == 1)
         perfect += factors_right and adjusted_rand_score(truth.clusters, corex.clusters_) == 1
@@ -34,7 +34,7 @@ def example_2(structure, n_seeds, cluster_size) -> list:
     right, fractions = 0, []
     for seed in range(n_seeds):
         X, truth = make_overlapping_clusters(cluster_size=cluster_size, random_state=seed)
-        corex = Corex(3, structure=structure, random_state=0).fit(X)
+        corex = Corex(3, n_states=2, structure=structure, random_state=0).fit(X)
         right += overlap_is_right(corex.alpha_, truth.clusters)
         fractions.append(corex.bounds_.lower / truth.total_correlation)
     text = f"lower bound {min(fractions):.4f} to {max(fractions):.4f} of the truth"
@@ -59,7 +59,9 @@ def latent_trees(quick: bool) -> Iterator[list]:
     cases = [(200, 100, 5)] if quick else [(2000, 2000, 20), (2000, 10_000, 20), (2000, 10_000, 100)]
     for n_samples, n_columns, n_factors in cases:
         X, truth = make_latent_tree(n_samples, n_columns, n_factors, random_state=0)
-        index = adjusted_rand_score(truth.clusters, Corex(n_factors, n_init=3, random_state=0).fit(X).clusters_)
+        index = adjusted_rand_score(
+            truth.clusters, Corex(n_factors, n_states=2, n_init=3, random_state=0).fit(X).clusters_
+        )
         name = f"latent tree, {n_samples} x {n_columns:,}, {n_factors} clusters, `n_init=3`"
         yield [name, 1, int(index == 1), f"adjusted Rand index {index:.3f}"]
 

@@ -46,7 +46,7 @@ def in_browser(path: Path) -> list[float]:
 
 def fitted(n_samples, n_variables, layers):
     X, _ = make_latent_tree(n_samples, n_variables, layers[0], random_state=0)
-    return HierarchicalCorex(layers, n_init=1, max_iter=8, random_state=0).fit(X), X
+    return HierarchicalCorex(layers, n_states=2, n_init=1, max_iter=8, random_state=0).fit(X), X
 
 
 def measure(quick: bool) -> Iterator[Block]:

@@ -22,7 +22,7 @@ def scaled(X):
 
 
 def of_corex(X, m, seed):
-    return Corex(m, random_state=seed).fit(X).posteriors(X)
+    return Corex(m, n_states=2, random_state=seed).fit(X).posteriors(X)
 
 
 def of_rbm(X, m, seed):

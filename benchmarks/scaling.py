@@ -32,7 +32,7 @@ SWEEPS = {
 
 def fit_of(make, n_samples, n_columns, n_groups, n_factors):
     X = make(n_samples, n_columns, n_groups)
-    return lambda: Corex(n_factors, n_init=1, max_iter=15, tol=0, random_state=0).fit(X)
+    return lambda: Corex(n_factors, n_states=2, n_init=1, max_iter=15, tol=0, random_state=0).fit(X)
 
 
 def measure(quick: bool) -> Iterator[Block]:
@@ -48,7 +48,7 @@ def measure(quick: bool) -> Iterator[Block]:
             rows.append([growing, ", ".join(map(str, sizes)), kind, seconds, float(exponent)])
     yield Table({"growing": "", "sizes": "", "kind": "", "seconds": ".2f", "exponent": ".2f"}, rows)
     X, truth = make_overlapping_clusters(cluster_size=50 if quick else 5000, random_state=0)
-    seconds, corex = timed(Corex(3, random_state=0).fit, X)
+    seconds, corex = timed(Corex(3, n_states=2, random_state=0).fit, X)
     explained = corex.bounds_.lower / truth.total_correlation
     yield (
         f"Example 2 with {X.shape[1]:,} variables takes {seconds:.1f} seconds with the default ten starts, and the "

@@ -34,7 +34,7 @@ def score(make, n_factors, n_samples, seeds) -> float:
     scores = []
     for seed in seeds:
         X = make(n_samples + 2000, seed)
-        scores.append(Corex(n_factors, random_state=0, n_init=3).fit(X[:n_samples]).score(X[n_samples:]))
+        scores.append(Corex(n_factors, n_states=2, random_state=0, n_init=3).fit(X[:n_samples]).score(X[n_samples:]))
     return float(np.mean(scores))
 
 

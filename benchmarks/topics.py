@@ -40,7 +40,7 @@ def of_hicorex(counts, n_topics, n_init):
     """The first words of each topic, the lower bound, and what gives features of documents."""
     from hicorex import Corex
 
-    model = Corex(n_topics, n_init=n_init, random_state=0).fit(counts > 0)
+    model = Corex(n_topics, n_states=2, n_init=n_init, random_state=0).fit(counts > 0)
     words = first_words(model.alpha_ * model.mutual_information_)
     return words, model.bounds_.lower, lambda counts: model.log_odds(counts > 0)[:, :, 0]
 
@@ -50,7 +50,7 @@ def of_corextopic(counts, n_topics):
     from corextopic.corextopic import Corex
     from scipy.special import logit
 
-    model = Corex(n_hidden=n_topics, seed=0).fit(counts > 0)
+    model = Corex(n_factors=2, n_states=2, n_hidden=n_topics, seed=0).fit(counts > 0)
     words = [[int(word[0]) for word in topic] for topic in model.get_topics(n_words=N_WORDS)]
 
     def log_odds(counts):

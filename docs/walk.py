@@ -21,10 +21,10 @@ TABLE = """
 """
 # What is called, by the marker of its list in the page: what comes before, and the call itself.
 CALLS = {
-    "Corex(3).fit(array)": (TABLE, "hicorex.Corex(3, n_jobs=1, random_state=0).fit(X)"),
-    'HierarchicalCorex("auto").fit(frame)': (
+    "Corex(3, n_states=2).fit(array)": (TABLE, "hicorex.Corex(3, n_states=2, n_jobs=1, random_state=0).fit(X)"),
+    "HierarchicalCorex().fit(frame)": (
         TABLE + "    import pandas; frame = pandas.DataFrame(X).add_prefix('v')",
-        'hicorex.HierarchicalCorex("auto", n_jobs=1, random_state=0).fit(frame)',
+        "hicorex.HierarchicalCorex(n_jobs=1, random_state=0).fit(frame)",
     ),
     "hicorex fit data.csv": (
         TABLE + "    import pandas; pandas.DataFrame(X).add_prefix('v').to_csv('data.csv', index=False)",
@@ -36,12 +36,12 @@ CALLS = {
         + "    pandas.DataFrame(X).add_prefix('v').to_parquet('folder/part.parquet')",
         "command('fit', 'folder', '--memory', '2GB', '--quiet')",
     ),
-    "Corex(3).fit(dask_array)": (
+    "Corex(3, n_states=2).fit(dask_array)": (
         TABLE
         + "    import dask.array, distributed\n"
         + "    client = distributed.Client(processes=False, dashboard_address=None, n_workers=1)\n"
         + "    dask_array = dask.array.from_array(X, chunks=(100, 40))",
-        "hicorex.Corex(3, n_jobs=1, random_state=0).fit(dask_array)",
+        "hicorex.Corex(3, n_states=2, n_jobs=1, random_state=0).fit(dask_array)",
     ),
 }
 PROGRAM = """

@@ -58,7 +58,7 @@ def main() -> None:
 
     cells = load_breast_cancer(as_frame=True)
     X = cells.data
-    model = HierarchicalCorex("auto", random_state=0).fit(X)
+    model = HierarchicalCorex("auto", n_states=2, random_state=0).fit(X)
     groups = pd.Series({name: name.removeprefix("mean ").removeprefix("worst ").removesuffix(" error") for name in X})
     save(plot.graph(model, groups=groups.rename("measure")), out / "graph.png")
     save(plot.factor(model, "layer1_factor1", top=6), out / "factor.png")
@@ -67,9 +67,9 @@ def main() -> None:
     save(plot.pointwise(model, X), out / "pointwise.png")
 
     overlapping, _ = make_overlapping_clusters(random_state=0)
-    save(plot.structure(Corex(3, random_state=0).fit(overlapping)), out / "structure.png")
+    save(plot.structure(Corex(3, n_states=2, random_state=0).fit(overlapping)), out / "structure.png")
     tree, _ = make_latent_tree(2000, 30, 6, root_flip=0.1, flip=(0.01, 0.05), random_state=0)
-    save(plot.bounds(HierarchicalCorex((6, 1), random_state=0).fit(tree)), out / "bounds.png")
+    save(plot.bounds(HierarchicalCorex((6, 1), n_states=2, random_state=0).fit(tree)), out / "bounds.png")
 
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"

@@ -57,7 +57,9 @@ def tables(size: int, n_samples: int) -> dict[str, tuple[np.ndarray, float, int]
 
 def bounds_over_truth(X: np.ndarray, truth: float, m: int, n_init: int) -> np.ndarray:
     """Objective and tighter bound by the paper's rule and by ours, and the held-out bound by ours."""
-    paper, ours = (Corex(m, structure=rule, n_init=n_init, random_state=0).fit(X) for rule in ("overlap", "unique"))
+    paper, ours = (
+        Corex(m, n_states=2, structure=rule, n_init=n_init, random_state=0).fit(X) for rule in ("overlap", "unique")
+    )
     bounds = [paper.tc_, paper.bounds_.lower, ours.tc_, ours.bounds_.lower, ours.bounds(cv=5).lower]
     return np.array(bounds) / truth
 
@@ -69,7 +71,7 @@ def few_samples(counts: tuple[int, ...], seeds: range, n_init: int) -> np.ndarra
         X, tree = make_latent_tree(20_000, 40, 4, random_state=seed)
         for k, count in enumerate(counts):
             noise = np.random.default_rng(seed).integers(2, size=(count, N_NOISE))
-            corex = Corex(4, n_init=n_init, random_state=seed).fit(np.hstack([X[:count], noise]))
+            corex = Corex(4, n_states=2, n_init=n_init, random_state=seed).fit(np.hstack([X[:count], noise]))
             crossed = corex.bounds(cv=5)
             bounds = np.array([corex.bounds_.lower, crossed.lower, crossed.lower_stderr])
             found[:, k, seed] = bounds / tree.total_correlation
@@ -106,7 +108,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     fractions, sizes = {}, {}
     for name, (X, truth, m) in tables(size, n_samples).items():
         fractions[name] = bounds_over_truth(X, truth, m, n_init)
-        sizes[name] = (Corex("auto", n_init=n_init, random_state=0).fit(X).n_factors_, m)
+        sizes[name] = (Corex("auto", n_states=2, n_init=n_init, random_state=0).fit(X).n_factors_, m)
     few = few_samples(counts, seeds, n_init)
     in_sample, held_out, errors = few
     draw(fractions, counts, few, out)

@@ -30,7 +30,7 @@ def tables(source: Path) -> dict[str, tuple[np.ndarray, dict[str, Any]]]:
         "S&P 500": (returns, {"n_factors": 20, "n_states": 3, "marginals": "rank"}),
         "Big-5": (answers.where(answers > 0).to_numpy(), {"n_factors": 5, "n_states": 3, "marginals": "categorical"}),
         "genes": (genes.to_numpy(float), {"n_factors": 30, "n_states": 3}),
-        "newsgroups": (words.to_numpy(), {"n_factors": 10}),
+        "newsgroups": (words.to_numpy(), {"n_factors": 10, "n_states": 2}),
     }
 
 

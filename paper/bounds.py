@@ -89,7 +89,7 @@ def check_both_sides(rng: np.random.Generator, n_fits: int, ax: Axes) -> list[tu
     for case in range(n_fits):
         p = random_system(rng)
         exact[case] = total_correlation(p.reshape([2] * 6))
-        model = HierarchicalCorex((2, 1), n_init=1, max_iter=30, n_jobs=1, random_state=case)
+        model = HierarchicalCorex((2, 1), n_states=2, n_init=1, max_iter=30, n_jobs=1, random_state=case)
         bounds = model.fit(VALUES, sample_weight=1e6 * p).bounds_
         lower[case], upper[case] = bounds.lower, bounds.upper
     inside = int(np.sum((lower <= exact + 1e-9) & (upper >= exact - 1e-9)))
@@ -119,7 +119,7 @@ def check_both_sides(rng: np.random.Generator, n_fits: int, ax: Axes) -> list[tu
 def check_layers(n_samples: int, ax: Axes) -> list[tuple]:
     """c. The bound of a tree on new samples, layer by layer."""
     X, tree = make_latent_tree(2 * n_samples, 120, (12, 3), root_flip=0.1, flip=(0.02, 0.1), random_state=0)
-    model = HierarchicalCorex((12, 3, 1), n_init=2, random_state=0).fit(X[:n_samples])
+    model = HierarchicalCorex((12, 3, 1), n_states=2, n_init=2, random_state=0).fit(X[:n_samples])
     held_out, truth = model.bounds(X[n_samples:]), tree.total_correlation
     layers = [layer.lower for layer in held_out.layers]
     plot.bounds(held_out, ax=ax)
@@ -144,8 +144,8 @@ def check_factors(rng: np.random.Generator, n_samples: int, ax: Axes) -> list[tu
     coins = rng.integers(2, size=(n_samples, len(COPIES)))
     group = rng.permutation(np.repeat(np.arange(len(COPIES)), COPIES))
     X = coins[:, group] ^ (rng.random((n_samples, group.size)) < FLIP)
-    corex = Corex(8, n_init=4, random_state=0).fit(X)
-    sizing = Corex("auto", n_init=4, random_state=0).fit(X)
+    corex = Corex(8, n_states=2, n_init=4, random_state=0).fit(X)
+    sizing = Corex("auto", n_states=2, n_init=4, random_state=0).fit(X)
     contributions = np.array([factor.contribution for factor in corex.bounds_.factors])
     members = [group[corex.clusters_ == j] for j in range(8)]
     owners = [int(np.bincount(variables).argmax()) if variables.size else -1 for variables in members]

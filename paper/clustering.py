@@ -39,7 +39,7 @@ def gaussian(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def of_hicorex(X: np.ndarray, seed: int) -> np.ndarray:
     """Not clusters_, which leaves open what is not significant: here each variable must have a group."""
-    corex = Corex(N_GROUPS, random_state=seed).fit(X)
+    corex = Corex(N_GROUPS, n_states=2, random_state=seed).fit(X)
     return (corex.alpha_ * corex.mutual_information_ + 1e-6 * corex.mutual_information_).argmax(axis=1)
 
 

@@ -105,14 +105,14 @@ def measure(tables: list[tuple], n_init: int, n_random: int) -> Measured:
     found = Measured([], {name: [] for name in (RIGHT, *LARGER)}, {name: [] for name in (*KINDS, "corex")})
     for seed, (X, truth) in enumerate(tables):
         known = truth.total_correlation
-        corex = Corex(4, n_init=n_init, random_state=seed).fit(X)
+        corex = Corex(4, n_states=2, n_init=n_init, random_state=seed).fit(X)
         told = coins_right(corex.transform(X), truth.factors)
         found.recovered.append(adjusted_rand_score(truth.clusters, corex.clusters_) == 1 and told == 1)
         found.bounds[RIGHT].append(corex.bounds().lower / known)
         for name, (n_factors, n_states) in LARGER.items() if seed < 5 else ():
             larger = Corex(n_factors, n_states=n_states, n_init=n_init, random_state=seed).fit(X)
             found.bounds[name].append(larger.bounds().lower / known)
-        single = Corex(4, structure="overlap", n_init=1, random_state=seed).fit(X)
+        single = Corex(4, n_states=2, structure="overlap", n_init=1, random_state=seed).fit(X)
         found.histories["corex"].append(single.history_ / known)
         rng = np.random.default_rng(seed)
         for kind in KINDS * n_random:
@@ -125,7 +125,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     tables = [make_independent_clusters(random_state=seed) for seed in range(1 if quick else 10)]
     n_init, n_random = (1, 1) if quick else (3, 2)
     found = measure(tables, n_init, n_random)
-    draw(Corex(4, n_init=n_init, random_state=0).fit(tables[0][0]), tables[0][0], found.histories, out)
+    draw(Corex(4, n_states=2, n_init=n_init, random_state=0).fit(tables[0][0]), tables[0][0], found.histories, out)
     at = {name: np.array([reached(history) for history in each]) for name, each in found.histories.items()}
     counts = [
         f"{kind}, "

@@ -74,7 +74,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     for seed in range(1 if quick else 10):
         X, truth = make_overlapping_clusters(random_state=seed)
         for rule in RULES:
-            corex = Corex(3, structure=rule, n_init=2 if quick else 10, random_state=seed).fit(X)
+            corex = Corex(3, n_states=2, structure=rule, n_init=2 if quick else 10, random_state=seed).fit(X)
             fits[rule].append(corex)
             alphas[rule].append(alpha_by_group(corex, X, truth))
     draw({rule: fits[rule][0] for rule in RULES}, out)

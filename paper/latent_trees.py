@@ -33,7 +33,7 @@ def clusters_of(X: np.ndarray, method: str, seed: int) -> tuple[np.ndarray, np.n
         return tuple(
             AgglomerativeClustering(n, metric="precomputed", linkage="average").fit(distance).labels_ for n in (20, 4)
         )
-    model = HierarchicalCorex((20, 4, 1), structure=method, n_init=2, random_state=seed).fit(X)
+    model = HierarchicalCorex((20, 4, 1), n_states=2, structure=method, n_init=2, random_state=seed).fit(X)
     first, second = (layer.clusters_ for layer in model.layers_[:2])
     return first, np.where(first >= 0, second[first], -1)
 
@@ -109,7 +109,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     """Grow the number of variables; draw agreement and time."""
     sizes = [100, 300, 500] if quick else [100, 300, 1000, 3000, 10_000]
     warm, _ = make_latent_tree(100, 40, 2, random_state=0)
-    HierarchicalCorex((2, 1), n_init=2, random_state=0).fit(warm)  # loads the compiled code
+    HierarchicalCorex((2, 1), n_states=2, n_init=2, random_state=0).fit(warm)  # loads the compiled code
     found = measure(sizes, range(1 if quick else 3))
     times = found.times
     slopes = {method: slope(sizes[: len(seconds)], seconds) for method, seconds in times.items()}

@@ -68,7 +68,7 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     if quick:
         words = words.sample(3000, random_state=0, ignore_index=True)
     classes = words.pop("_group")
-    model = HierarchicalCorex((10, 1), n_init=1 if quick else 5, random_state=0).fit(words)
+    model = HierarchicalCorex((10, 1), n_states=2, n_init=1 if quick else 5, random_state=0).fit(words)
     topics = topic_table(model, words, classes)
     pure = int((topics["class_share"] > 0.5).sum())
     listed = "; ".join(f"{row.words} ({row.class_share:.0%} {row[3]} of {row.posts})" for row in topics.itertuples())

@@ -25,7 +25,7 @@ def errors_of(n_columns: int, seed: int, n_new: int) -> np.ndarray:
     X, truth = make_latent_tree(max(SAMPLES) + n_new, n_columns, 10, root_flip=0.25, random_state=seed)
     found = []
     for n_samples in SAMPLES:
-        model = HierarchicalCorex((10, 1), n_init=1, random_state=seed).fit(X[:n_samples])
+        model = HierarchicalCorex((10, 1), n_states=2, n_init=1, random_state=seed).fit(X[:n_samples])
         found.append([model.bounds().lower, model.bounds(X[max(SAMPLES) :]).lower])
     return np.array(found) / truth.total_correlation - 1
 

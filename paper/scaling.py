@@ -36,7 +36,7 @@ class Clock(Progress):
 
 def seconds(X: np.ndarray, n_factors: int) -> tuple[float, float]:
     """Processor seconds of an iteration, the median of nine, and of the whole fit with its start, tests and bounds."""
-    corex, clock = Corex(n_factors, n_init=1, max_iter=ITERATIONS, tol=0, random_state=0), Clock()
+    corex, clock = Corex(n_factors, n_states=2, n_init=1, max_iter=ITERATIONS, tol=0, random_state=0), Clock()
     corex._progress = lambda: clock
     begun = time.process_time()
     corex.fit(X)
@@ -109,7 +109,7 @@ def large_claim(cluster_size: int) -> dict:
     """Example 2 with many variables."""
     X, truth = make_overlapping_clusters(cluster_size=cluster_size, random_state=0)
     begun = time.perf_counter()
-    corex = Corex(3, n_init=10, random_state=0).fit(X)
+    corex = Corex(3, n_states=2, n_init=10, random_state=0).fit(X)
     taken = time.perf_counter() - begun
     alone = truth.clusters < 3
     index = adjusted_rand_score(truth.clusters[alone], corex.clusters_[alone])

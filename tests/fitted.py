@@ -23,7 +23,7 @@ def mixed_fit(request):
     table, kinds = mixed_table(np.random.default_rng(0), 150, missing=0.1)
     names = [f"column {i}" for i in range(len(kinds))]
     X = pd.DataFrame(table, columns=names)
-    return Corex(3, marginals=kinds, structure=request.param, n_init=3, random_state=0).fit(X), X
+    return Corex(3, n_states=2, marginals=kinds, structure=request.param, n_init=3, random_state=0).fit(X), X
 
 
 @pytest.fixture(scope="session")
@@ -37,14 +37,14 @@ def empty_factors_fit():
 def overlapping_fit():
     """Variables of several factors, in samples of different weights."""
     table, _ = make_overlapping_clusters(random_state=0)
-    return Corex(3, n_init=2, random_state=0).fit(table, sample_weight=np.arange(100) % 3), table
+    return Corex(3, n_states=2, n_init=2, random_state=0).fit(table, sample_weight=np.arange(100) % 3), table
 
 
 @pytest.fixture(scope="session")
 def hostile_fit():
     """Names of columns that try to break files, tables and terminals."""
     table = named_table(HOSTILE)
-    return Corex(2, n_init=2, random_state=0).fit(table), table
+    return Corex(2, n_states=2, n_init=2, random_state=0).fit(table), table
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def gene_fit():
     names = [f"gene{i}" for i in range(40)]
     months = pd.Index(np.arange(np.datetime64("1990-01"), np.datetime64("2015-01")).astype(str), name="month")
     frame = pd.DataFrame(X, index=months, columns=names)
-    model = HierarchicalCorex((6, 2, 1), n_init=3, random_state=0).fit(frame)
+    model = HierarchicalCorex((6, 2, 1), n_states=2, n_init=3, random_state=0).fit(frame)
     return model, frame, {name: f"pathway {c}" for name, c in zip(names, truth.clusters, strict=True)}
 
 
@@ -76,7 +76,7 @@ def hostile_page(tmp_path_factory):
     table["<img src=y> of no group"] = np.random.default_rng(0).normal(size=len(table))
     rows = [HOSTILE_PAGE[i % len(HOSTILE_PAGE)] for i in range(len(table))]
     table = table.set_axis(pd.Index(rows, name=HOSTILE_PAGE[12], dtype=object))
-    model = HierarchicalCorex((2, 1), n_init=2, random_state=0).fit(table)
+    model = HierarchicalCorex((2, 1), n_states=2, n_init=2, random_state=0).fit(table)
     assert model.layers_[0].clusters_[-1] == -1
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     groups = {name: HOSTILE_PAGE[12 + i % 4] for i, name in enumerate(HOSTILE_PAGE)}

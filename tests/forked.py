@@ -15,4 +15,4 @@ from hicorex import Corex
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # three rounds settle nothing
-    Corex(2, n_init=2, max_iter=3, random_state=0).fit(np.arange(9000 * 4).reshape(9000, 4) // 7 % 2)
+    Corex(2, n_states=2, n_init=2, max_iter=3, random_state=0).fit(np.arange(9000 * 4).reshape(9000, 4) // 7 % 2)

@@ -32,18 +32,30 @@ def encoded(X, marginals="auto", **options):
 
 
 MODELS = {
-    "gaussian": lambda: (Corex(2, marginals="gaussian", random_state=0), mixed_frame()[0].iloc[:, :8]),
+    "gaussian": lambda: (Corex(2, n_states=2, marginals="gaussian", random_state=0), mixed_frame()[0].iloc[:, :8]),
     "rank": lambda: (Corex(2, marginals="rank", n_states=3, random_state=0), mixed_frame()[0].iloc[:, :8]),
-    "categorical": lambda: (Corex(2, structure="tree", random_state=0), mixed_frame()[0][["text", "flag"]]),
-    "array": lambda: (Corex(2, structure="overlap", random_state=0), mixed_frame()[0].iloc[:, :8].to_numpy()),
-    "bytes": lambda: (Corex(1, random_state=0), np.array([[b"a", b"x"], [b"b", b"y"]] * 5)),
-    "list of kinds": lambda: (Corex(1, marginals=["rank", "gaussian"]), mixed_frame()[0].iloc[:, :2].to_numpy()),
-    "mapping of kinds": lambda: (Corex(3, marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
-    "auto": lambda: (Corex("auto", marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
-    "empty factors": lambda: (Corex(30, random_state=0), mixed_frame()[0].iloc[:, :4]),
-    "random state": lambda: (Corex(2, random_state=np.random.RandomState(0)), mixed_frame()[0].iloc[:, :8]),
-    "hierarchy": lambda: (HierarchicalCorex((3, 1), marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
-    "hierarchy of sizes found": lambda: (HierarchicalCorex("auto", random_state=0), mixed_frame()[0].iloc[:, :10]),
+    "categorical": lambda: (Corex(2, n_states=2, structure="tree", random_state=0), mixed_frame()[0][["text", "flag"]]),
+    "array": lambda: (
+        Corex(2, n_states=2, structure="overlap", random_state=0),
+        mixed_frame()[0].iloc[:, :8].to_numpy(),
+    ),
+    "bytes": lambda: (Corex(1, n_states=2, random_state=0), np.array([[b"a", b"x"], [b"b", b"y"]] * 5)),
+    "list of kinds": lambda: (
+        Corex(1, n_states=2, marginals=["rank", "gaussian"]),
+        mixed_frame()[0].iloc[:, :2].to_numpy(),
+    ),
+    "mapping of kinds": lambda: (Corex(3, n_states=2, marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "auto": lambda: (Corex("auto", n_states=2, marginals=mixed_frame()[1], random_state=0), mixed_frame()[0]),
+    "empty factors": lambda: (Corex(30, n_states=2, random_state=0), mixed_frame()[0].iloc[:, :4]),
+    "random state": lambda: (Corex(2, n_states=2, random_state=np.random.RandomState(0)), mixed_frame()[0].iloc[:, :8]),
+    "hierarchy": lambda: (
+        HierarchicalCorex((3, 1), n_states=2, marginals=mixed_frame()[1], random_state=0),
+        mixed_frame()[0],
+    ),
+    "hierarchy of sizes found": lambda: (
+        HierarchicalCorex("auto", n_states=2, random_state=0),
+        mixed_frame()[0].iloc[:, :10],
+    ),
     "hierarchy of several sizes": lambda: (
         HierarchicalCorex((3, 2, 1), n_states=(3, 2, 2), random_state=0).set_output(transform="pandas"),
         mixed_frame()[0],

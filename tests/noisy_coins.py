@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from hicorex import Corex
 
-OPTIONS = {"n_factors": 2, "n_init": 2, "random_state": 0}
+OPTIONS = {"n_states": 2, "n_factors": 2, "n_init": 2, "random_state": 0}
 NAMES = list("abcdef")
 
 

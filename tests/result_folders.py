@@ -26,7 +26,9 @@ def result_folder(tmp_path_factory):
     TABLE.to_csv(folder / "t.csv", index=False)
     (folder / "groups.csv").write_text("name,group\na,x\nb,x\nc,y\nd,y\n")
     table = read_table(folder / "t.csv", Reading())
-    model = HierarchicalCorex((1,), n_init=1, max_iter=5, marginals=table.kinds, random_state=0).fit(table.frame)
+    model = HierarchicalCorex((1,), n_states=2, n_init=1, max_iter=5, marginals=table.kinds, random_state=0).fit(
+        table.frame
+    )
     write_folder(folder / "r", model, table)
     for name in ("model.hicorex", "labels.csv", "labels.parquet", "samples.csv", "report.html"):
         shutil.copy(folder / "r" / name, folder / f"ours.{name}")

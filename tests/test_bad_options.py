@@ -58,7 +58,7 @@ def test_a_bad_option_is_refused_by_name(name, value):
 )
 def test_bad_marginals_are_refused_with_the_column_or_the_remedy(marginals, message):
     with pytest.raises(HicorexError, match=message):
-        Corex(marginals=marginals).fit(frame(["x", "y"] * 30))
+        Corex(n_factors=2, n_states=2, marginals=marginals).fit(frame(["x", "y"] * 30))
 
 
 ONES = np.ones(len(X))

@@ -55,7 +55,7 @@ def test_most_likely_labels_feed_the_next_layer(model, tree):
 
 def test_frames_name_the_factors_of_all_layers(tree):
     X = pd.DataFrame(tree[0]).add_prefix("v").astype("category")
-    model = HierarchicalCorex((6, 1), n_init=2, random_state=0).set_output(transform="pandas").fit(X)
+    model = HierarchicalCorex((6, 1), n_states=2, n_init=2, random_state=0).set_output(transform="pandas").fit(X)
     labels = model.transform(X)
     assert list(labels.columns) == [*(f"layer1_factor{j}" for j in range(6)), "layer2_factor0"]
     assert list(model.feature_names_in_) == list(X.columns)
@@ -71,15 +71,15 @@ def test_new_samples_with_missing_values_go_through_all_layers(model, tree):
     assert same[:6].min() > 0.9
     assert np.isfinite(model.score_samples(holes)).all()
     assert np.isfinite(model.bounds(holes).lower)
-    fitted = HierarchicalCorex((6, 1), marginals="categorical", random_state=0).fit(holes)
+    fitted = HierarchicalCorex((6, 1), n_states=2, marginals="categorical", random_state=0).fit(holes)
     assert adjusted_rand_score(tree[1].clusters, fitted.layers_[0].clusters_) > 0.9
     assert np.isfinite(fitted.bounds(holes).lower)
 
 
 def test_weights_are_repeated_rows(tree):
     X, weight = tree[0][:200], np.random.default_rng(0).integers(0, 3, 200)
-    weighted = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(X, sample_weight=weight)
-    repeated = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(np.repeat(X, weight, axis=0))
+    weighted = HierarchicalCorex((3, 1), n_states=2, n_init=2, random_state=0).fit(X, sample_weight=weight)
+    repeated = HierarchicalCorex((3, 1), n_states=2, n_init=2, random_state=0).fit(np.repeat(X, weight, axis=0))
     assert_allclose(weighted.bounds_.lower, repeated.bounds_.lower)
     assert_allclose(weighted.bounds_.lower_stderr, repeated.bounds_.lower_stderr)
     assert_allclose(weighted.bounds_.upper, repeated.bounds_.upper)
@@ -87,7 +87,7 @@ def test_weights_are_repeated_rows(tree):
 
 def test_the_same_seed_gives_the_same_bits(tree):
     X, _ = tree
-    one, four = (HierarchicalCorex((6, 1), n_init=2, n_jobs=n, random_state=3).fit(X) for n in (1, 4))
+    one, four = (HierarchicalCorex((6, 1), n_states=2, n_init=2, n_jobs=n, random_state=3).fit(X) for n in (1, 4))
     assert one.bounds_ == four.bounds_
     assert one.bounds(X, cv=2) == four.bounds(X, cv=2)
     for a, b in zip(one.layers_, four.layers_, strict=True):
@@ -112,12 +112,12 @@ def test_pickled_models_work_but_do_not_carry_the_table(model, tree):
 
 
 def test_verbose_fits_tell_how_far_they_are(tree, capsys):
-    HierarchicalCorex("auto", n_init=2, verbose=1, random_state=0).fit(tree[0][:200, :20])
+    HierarchicalCorex("auto", n_states=2, n_init=2, verbose=1, random_state=0).fit(tree[0][:200, :20])
     told = capsys.readouterr().err
     assert "layer 1\n" in told
     assert "1 factors of 2 states: " in told
     assert "iteration 10: " in told
-    HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(tree[0][:200, :20])
+    HierarchicalCorex((2, 1), n_states=2, n_init=1, random_state=0).fit(tree[0][:200, :20])
     assert capsys.readouterr().err == ""
 
 
@@ -126,7 +126,7 @@ def test_verbose_fits_tell_how_far_they_are(tree, capsys):
 
 def test_planted_layers_are_significant_and_noise_is_not(tree):
     X, _ = tree
-    planted = HierarchicalCorex((6, 1), n_init=2, random_state=0).fit(X).significance(X, n_permutations=19)
+    planted = HierarchicalCorex((6, 1), n_states=2, n_init=2, random_state=0).fit(X).significance(X, n_permutations=19)
     assert [row.name for row in planted] == [
         "layer1",
         *(f"layer1_factor{j}" for j in range(6)),
@@ -135,7 +135,7 @@ def test_planted_layers_are_significant_and_noise_is_not(tree):
     ]
     assert all(row.p_value == 0.05 for row in planted)
     noise = np.random.default_rng(0).integers(2, size=(100, 20))
-    chance = HierarchicalCorex((2, 1), n_init=2, random_state=0).fit(noise).significance(n_permutations=200)
+    chance = HierarchicalCorex((2, 1), n_states=2, n_init=2, random_state=0).fit(noise).significance(n_permutations=200)
     assert all(row.p_value > 0.02 for row in chance)
     # Where chance does as well at once, ten permutations are enough.
     assert min(row.n_permutations for row in chance) < 200
@@ -149,7 +149,7 @@ def test_p_values_of_noise_are_no_smaller_than_they_should_be():
     p_values = []
     for seed in range(40):
         X = np.random.default_rng(seed).normal(size=(30, 10))
-        corex = Corex(1, n_init=1, max_iter=10, random_state=seed)
+        corex = Corex(1, n_states=2, n_init=1, max_iter=10, random_state=seed)
         p_values.append(corex.fit(X).significance(n_permutations=39)[0].p_value)
     assert np.mean(np.array(p_values) <= 0.1) <= 0.2
     assert np.mean(p_values) > 0.35
@@ -163,7 +163,7 @@ def test_significance_wants_the_samples_of_the_fit(model, tree):
     for number in (0, 3.0, "3", True):
         with pytest.raises(HicorexError, match=f"n_permutations is {number!r}"):
             model.significance(tree[0], n_permutations=number)
-    weighted = Corex(1, n_init=1, random_state=0).fit(tree[0], sample_weight=np.arange(1, 601))
+    weighted = Corex(1, n_states=2, n_init=1, random_state=0).fit(tree[0], sample_weight=np.arange(1, 601))
     with pytest.raises(HicorexError, match="different weights"):
         weighted.significance()
 
@@ -185,7 +185,7 @@ def test_arguments_in_the_wrong_place_are_recognised(model, tree):
 
 def test_surprise_names_the_sample_and_the_factor():
     X, truth = make_independent_clusters(n_samples=300, cluster_size=20, noise=0.3, random_state=0)
-    model = HierarchicalCorex((4,), random_state=0).fit(X)
+    model = HierarchicalCorex((4,), n_states=2, random_state=0).fit(X)
     usual = model.surprise(X)
     assert usual.samples.shape == (300,)
     assert usual.factors.shape == (300, 4)
@@ -203,7 +203,7 @@ def test_surprise_names_the_sample_and_the_factor():
 
 def test_surprise_of_a_factor_without_use_is_zero():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    corex = Corex(3, random_state=0).fit(X)
+    corex = Corex(3, n_states=2, random_state=0).fit(X)
     assert np.isfinite(corex.surprise(X).factors).all()
 
 
@@ -299,7 +299,7 @@ def test_texts_that_differ_in_nearly_every_row_are_pointed_out():
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was(tree):
-    model = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(tree[0])
+    model = HierarchicalCorex((3, 1), n_states=2, n_init=2, random_state=0).fit(tree[0])
     before = model.bounds_
     with pytest.raises(HicorexError, match="infinity"):
         model.fit(np.full((10, 60), np.inf))
@@ -308,7 +308,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(tree):
 
 
 def test_an_earlier_search_is_forgotten(tree):
-    corex = Corex("auto", n_init=2, random_state=0).fit(tree[0][:, :8])
+    corex = Corex("auto", n_states=2, n_init=2, random_state=0).fit(tree[0][:, :8])
     assert corex.set_params(n_factors=2).fit(tree[0][:, :8]).n_factors_ == 2
     assert not hasattr(corex, "sizing_")
 
@@ -317,7 +317,7 @@ def test_global_output_settings_do_not_disturb(tree, recwarn):
     import sklearn
 
     with sklearn.config_context(transform_output="pandas"):
-        model = HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(tree[0])
+        model = HierarchicalCorex((3, 1), n_states=2, n_init=2, random_state=0).fit(tree[0])
         assert isinstance(model.transform(tree[0]), pd.DataFrame)
         model.log_z(tree[0])
         model.significance(n_permutations=1)

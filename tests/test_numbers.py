@@ -23,7 +23,7 @@ pytestmark = [
 RNG = np.random.default_rng(0)
 COIN = RNG.integers(2, size=60)
 X = COIN[:, None] + RNG.normal(scale=0.3, size=(60, 4))
-FAST = {"n_init": 2, "max_iter": 20, "n_jobs": 1, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 2, "max_iter": 20, "n_jobs": 1, "random_state": 0}
 LARGEST = 1.7e308
 ROW = np.arange(60)[:, None]
 

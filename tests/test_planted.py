@@ -16,7 +16,7 @@ DATA_SEEDS = range(100)
 def test_example_1_is_perfect_for_every_data_seed():
     for seed in DATA_SEEDS:
         X, truth = make_independent_clusters(random_state=seed)
-        corex = Corex(4, random_state=0).fit(X)
+        corex = Corex(4, n_states=2, random_state=0).fit(X)
         assert adjusted_rand_score(truth.clusters, corex.clusters_) == 1, seed
         assert abs(corex.history_[:6].max() / truth.total_correlation - 1) < 0.01, seed
         same = (corex.transform(X)[:, :, None] == truth.factors[:, None, :]).mean(axis=0)
@@ -28,7 +28,7 @@ def test_example_1_is_perfect_for_every_data_seed():
 def test_example_2_overlaps_rightly_for_every_data_seed(structure):
     for seed in DATA_SEEDS:
         X, truth = make_overlapping_clusters(random_state=seed)
-        corex = Corex(3, structure=structure, random_state=0).fit(X)
+        corex = Corex(3, n_states=2, structure=structure, random_state=0).fit(X)
         groups = [corex.alpha_[truth.clusters == group] for group in range(4)]
         owner = [group.mean(axis=0).argmax() for group in groups[:3]]
         assert len(set(owner)) == 3, seed
@@ -46,7 +46,7 @@ def test_example_2_overlaps_rightly_for_every_data_seed(structure):
 @pytest.mark.parametrize("seed", range(3))
 def test_latent_tree_of_2000_variables_is_found(seed):
     X, truth = make_latent_tree(2000, 2000, 20, random_state=seed)
-    corex = Corex(20, n_init=3, random_state=seed).fit(X)
+    corex = Corex(20, n_states=2, n_init=3, random_state=seed).fit(X)
     assert adjusted_rand_score(truth.clusters, corex.clusters_) == 1
     assert abs(corex.bounds().lower / truth.total_correlation - 1) < 0.02
 
@@ -55,7 +55,7 @@ def test_latent_tree_of_2000_variables_is_found(seed):
 @pytest.mark.parametrize("structure", ["unique", "tree"])
 def test_latent_tree_of_10000_variables_is_found(structure):
     X, truth = make_latent_tree(1000, 10_000, 20, random_state=0)
-    corex = Corex(20, n_init=2, structure=structure, random_state=0).fit(X)
+    corex = Corex(20, n_states=2, n_init=2, structure=structure, random_state=0).fit(X)
     assert adjusted_rand_score(truth.clusters, corex.clusters_) == 1
 
 
@@ -73,7 +73,7 @@ def test_independent_data_yield_no_structure(kind):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         marginals = "rank" if kind == "rank" else "auto"
-        corex = Corex(4, marginals=marginals, random_state=seed).fit(NOISE[kind](rng, (100, 50)))
+        corex = Corex(4, n_states=2, marginals=marginals, random_state=seed).fit(NOISE[kind](rng, (100, 50)))
         new = corex.score_samples(NOISE[kind](rng, (1000, 50)))
         shares.append((corex.clusters_ >= 0).mean())
         above += new.mean() > new.std() / np.sqrt(len(new))
@@ -83,7 +83,7 @@ def test_independent_data_yield_no_structure(kind):
 
 def test_surplus_factors_stay_empty():
     X, truth = make_independent_clusters(n_clusters=2, cluster_size=20, random_state=0)
-    corex = Corex(6, random_state=0).fit(X)
+    corex = Corex(6, n_states=2, random_state=0).fit(X)
     used = corex.tcs_ > 0
     assert np.all(corex.alpha_[:, ~used] == 0)
     assert corex.bounds().lower < 1.01 * truth.total_correlation
@@ -93,7 +93,7 @@ def test_bound_of_new_samples_has_no_optimism():
     in_sample, on_new = [], []
     for seed in range(5):
         X, truth = make_latent_tree(4000, 60, 4, random_state=seed)
-        corex = Corex(4, random_state=0).fit(X[:60])
+        corex = Corex(4, n_states=2, random_state=0).fit(X[:60])
         new = corex.bounds(X[60:])
         assert new.lower < truth.total_correlation + 2 * new.lower_stderr
         assert abs(corex.score(X[60:]) - new.objective) < 1e-9
@@ -146,7 +146,7 @@ def test_rows_that_come_in_turns_are_significant():
     twins = np.repeat((np.arange(200) % 2)[:, None], 2, axis=1)
     for X in (turns, twins):
         for seed in range(3):
-            assert (Corex(1, random_state=seed).fit(X).clusters_ == 0).all()
+            assert (Corex(1, n_states=2, random_state=seed).fit(X).clusters_ == 0).all()
 
 
 @pytest.mark.parametrize("n_factors", [2, 5, 8, 12])
@@ -155,9 +155,9 @@ def test_surplus_factors_cost_nothing(n_factors):
     rng = np.random.default_rng(1)
     hidden = np.repeat(rng.normal(size=(150, 2)), 3, axis=1)
     X = hidden + rng.normal(scale=0.6, size=(150, 6))
-    best = Corex(2, random_state=0).fit(X)
+    best = Corex(2, n_states=2, random_state=0).fit(X)
     for seed in range(5):
-        corex = Corex(n_factors, random_state=seed).fit(X)
+        corex = Corex(n_factors, n_states=2, random_state=seed).fit(X)
         assert corex.tc_ > 0.99 * best.tc_
         assert adjusted_rand_score(corex.clusters_, [0, 0, 0, 1, 1, 1]) == 1
         assert np.count_nonzero(corex.tcs_) == 2

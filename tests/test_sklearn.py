@@ -10,6 +10,6 @@ def test_scikit_learns_checks_pass(estimator, check):
     check(estimator)
 
 
-@parametrize_with_checks([Corex("auto"), HierarchicalCorex("auto")])
+@parametrize_with_checks([Corex("auto", n_states=2), HierarchicalCorex("auto", n_states=2)])
 def test_scikit_learns_checks_pass_with_automatic_sizes(estimator, check):
     check(estimator)

@@ -14,7 +14,7 @@ from hicorex.exceptions import ClusterLostError
 from hicorex.layer.progress import Progress, heard_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-FAST = {"n_init": 1, "max_iter": 12, "tol": 0.1, "n_jobs": 1, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 1, "max_iter": 12, "tol": 0.1, "n_jobs": 1, "random_state": 0}
 MODELS = {
     "layer": lambda: Corex(2, **FAST),
     "layer of any size": lambda: Corex("auto", **FAST),

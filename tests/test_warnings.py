@@ -16,7 +16,7 @@ from hicorex import Checkpoint, Corex, HicorexError, HierarchicalCorex, represen
 from hicorex.datasets import make_latent_tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-FAST = {"n_init": 1, "max_iter": 12, "tol": 0.5, "n_jobs": 1, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 1, "max_iter": 12, "tol": 0.5, "n_jobs": 1, "random_state": 0}
 X = pd.DataFrame(make_latent_tree(40, 6, 2, random_state=0)[0], columns=list("abcdef"))
 STRANGE = X.assign(c=X["c"] + 1)
 MODELS = {

@@ -58,7 +58,7 @@ def test_bounds_are_tight_where_factors_differ():
     coins = rng.integers(2, size=(5000, 2))
     X = coins[:, np.arange(10) % 2] ^ rng.integers(2, size=10)
     exact = sum(sample_entropy(x) for x in X.T) - sample_entropy(*coins.T)
-    found = HierarchicalCorex((2,), random_state=0).fit(X).bounds_
+    found = HierarchicalCorex((2,), n_states=2, random_state=0).fit(X).bounds_
     assert_allclose(found.upper, exact, atol=1e-6)
     # Without a layer above, what the two coins share by chance is not explained.
     assert_allclose(found.lower, exact, atol=1e-3)
@@ -68,7 +68,7 @@ def test_bounds_are_tight_where_factors_differ():
 @pytest.mark.parametrize("seed", range(3))
 def test_three_layers_of_a_latent_tree_are_found(seed):
     X, truth = make_latent_tree(5000, 400, (20, 4), root_flip=0.2, random_state=seed)
-    model = HierarchicalCorex((20, 4, 1), n_init=5, random_state=seed).fit(X)
+    model = HierarchicalCorex((20, 4, 1), n_states=2, n_init=5, random_state=seed).fit(X)
     crossed = model.bounds(cv=5)
     assert 0.98 < crossed.lower / truth.total_correlation < 1.005
     first, second, third = (layer.clusters_ for layer in model.layers_)
@@ -86,7 +86,7 @@ def test_in_sample_bounds_are_optimistic_and_cross_fitted_ones_are_not():
     in_sample, crossed = [], []
     for seed in range(5):
         X, truth = make_latent_tree(20_000, 60, 4, random_state=seed)
-        model = HierarchicalCorex((4, 1), n_init=3, random_state=0).fit(X[:60])
+        model = HierarchicalCorex((4, 1), n_states=2, n_init=3, random_state=0).fit(X[:60])
         in_sample.append(model.bounds_.lower / truth.total_correlation)
         cv = model.bounds(cv=5)
         crossed.append(cv.lower / truth.total_correlation)
@@ -108,7 +108,7 @@ NOISE = {
 def test_held_out_bounds_of_independent_data_are_not_above_zero(kind):
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        model = HierarchicalCorex((3, 1), n_init=2, random_state=seed).fit(NOISE[kind](rng, 100))
+        model = HierarchicalCorex((3, 1), n_states=2, n_init=2, random_state=seed).fit(NOISE[kind](rng, 100))
         new = model.bounds(NOISE[kind](rng, 500))
         assert new.lower <= new.lower_stderr, seed
         crossed = model.bounds(cv=2)
@@ -117,7 +117,7 @@ def test_held_out_bounds_of_independent_data_are_not_above_zero(kind):
 
 def test_layers_and_factors_add_up():
     X, _ = make_overlapping_clusters(n_samples=200, cluster_size=10, random_state=0)
-    tree = HierarchicalCorex((3, 1), structure="tree", random_state=0).fit(X).bounds_
+    tree = HierarchicalCorex((3, 1), n_states=2, structure="tree", random_state=0).fit(X).bounds_
     assert_allclose(sum(row.contribution for row in tree.layers), tree.layers[-1].lower)
     assert tree.lower == max(row.lower for row in tree.layers)
     own = [factor.contribution for factor in tree.factors if factor.name.startswith("layer1_")]
@@ -128,8 +128,8 @@ def test_a_layer_above_never_lowers_the_bound():
     """Weak factors lose by being made hard; then fewer layers count."""
     for seed in range(3):
         X, truth = make_latent_tree(2000, 40, 6, root_flip=0.3, flip=(0.2, 0.4), random_state=seed)
-        alone = HierarchicalCorex((6,), random_state=0).fit(X)
-        stack = HierarchicalCorex((6, 1), random_state=0).fit(X)
+        alone = HierarchicalCorex((6,), n_states=2, random_state=0).fit(X)
+        stack = HierarchicalCorex((6, 1), n_states=2, random_state=0).fit(X)
         assert stack.bounds_.lower >= alone.bounds_.lower - 1e-9
         assert stack.bounds_.depth == 1
         assert stack.bounds_.layers[1].lower < stack.bounds_.layers[0].lower
@@ -146,7 +146,7 @@ def test_upper_bounds_of_few_new_samples_are_not_low():
         rng = np.random.default_rng(seed)
         event = (rng.random(2050) < 0.03).astype(int)
         X = np.repeat(event[:, None], 20, axis=1)
-        uppers.append(Corex(1, n_init=2, random_state=0).fit(X[:2000]).bounds(X[2000:]).upper)
+        uppers.append(Corex(1, n_states=2, n_init=2, random_state=0).fit(X[:2000]).bounds(X[2000:]).upper)
     exact = 19 * entropy([0.97, 0.03])
     assert np.mean(uppers) > exact - 2 * np.std(uppers) / np.sqrt(20)
 
@@ -154,16 +154,16 @@ def test_upper_bounds_of_few_new_samples_are_not_low():
 def test_zero_weights_take_no_part_in_cross_fitting():
     X, _ = make_latent_tree(240, 12, 2, random_state=0)
     weight = np.arange(240) % 2
-    weighted = HierarchicalCorex((2, 1), n_init=2, random_state=0).fit(X, sample_weight=weight)
-    fewer = HierarchicalCorex((2, 1), n_init=2, random_state=0).fit(X[1::2])
+    weighted = HierarchicalCorex((2, 1), n_states=2, n_init=2, random_state=0).fit(X, sample_weight=weight)
+    fewer = HierarchicalCorex((2, 1), n_states=2, n_init=2, random_state=0).fit(X[1::2])
     assert_allclose(weighted.bounds(cv=3).lower, fewer.bounds(cv=3).lower)
     assert_allclose(weighted.bounds(cv=3).upper, fewer.bounds(cv=3).upper)
-    assert np.isfinite(Corex(2, n_init=2, random_state=0).fit(X, sample_weight=2.0).bounds(cv=3).lower)
+    assert np.isfinite(Corex(2, n_states=2, n_init=2, random_state=0).fit(X, sample_weight=2.0).bounds(cv=3).lower)
 
 
 def test_one_new_sample_has_no_standard_error():
     X, _ = make_latent_tree(100, 12, 2, random_state=0)
-    found = Corex(2, n_init=2, random_state=0).fit(X).bounds(X[:1])
+    found = Corex(2, n_states=2, n_init=2, random_state=0).fit(X).bounds(X[:1])
     assert np.isnan(found.lower_stderr)
     assert found.n_samples == 1
 
@@ -180,8 +180,8 @@ def test_a_factor_contributes_what_the_layer_loses_without_it():
 def test_a_discrete_upper_bound_needs_discrete_complete_columns():
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(100, 4)).astype(float)
-    assert Corex(1, random_state=0).fit(X).bounds_.no_upper == (NoUpperReason.NOT_DISCRETE, "0")
-    categorical = Corex(1, marginals="categorical", random_state=0)
+    assert Corex(1, n_states=2, random_state=0).fit(X).bounds_.no_upper == (NoUpperReason.NOT_DISCRETE, "0")
+    categorical = Corex(1, n_states=2, marginals="categorical", random_state=0)
     assert categorical.fit(X).bounds_.upper is not None
     X[3, 2] = np.nan
     found = categorical.fit(X).bounds_
@@ -192,7 +192,7 @@ def test_a_discrete_upper_bound_needs_discrete_complete_columns():
 
 def test_the_table_has_a_row_for_each_layer_and_factor():
     X, _ = make_latent_tree(300, 30, 3, root_flip=0.1, random_state=0)
-    model = HierarchicalCorex((3, 1), random_state=0).fit(X)
+    model = HierarchicalCorex((3, 1), n_states=2, random_state=0).fit(X)
     table = model.bounds_.to_frame()
     assert list(table.index) == [
         "layer1",
@@ -212,7 +212,7 @@ def test_the_table_has_a_row_for_each_layer_and_factor():
 
 def test_bounds_of_a_hierarchy_of_one_layer_are_those_of_the_layer():
     X, _ = make_latent_tree(300, 30, 3, random_state=0)
-    layer = HierarchicalCorex((3,), random_state=0).fit(X)
+    layer = HierarchicalCorex((3,), n_states=2, random_state=0).fit(X)
     assert layer.bounds_ == layer.layers_[0].bounds_
     assert layer.bounds(X) == layer.layers_[0].bounds(X)
 
@@ -221,7 +221,7 @@ def test_cross_fitting_knows_weights_and_splitters():
     X, _ = make_latent_tree(120, 20, 2, random_state=0)
     from sklearn.model_selection import ShuffleSplit
 
-    corex = Corex(2, n_init=2, random_state=0).fit(X, sample_weight=np.full(120, 2.0))
+    corex = Corex(2, n_states=2, n_init=2, random_state=0).fit(X, sample_weight=np.full(120, 2.0))
     assert corex.bounds(cv=3) == corex.bounds(cv=3)
     assert corex.bounds(cv=3).lower_stderr < corex.bounds(X, cv=3).lower_stderr  # twice as many samples
     assert corex.bounds(X, cv=ShuffleSplit(1, test_size=30, random_state=0)).n_samples == 30
@@ -232,7 +232,7 @@ def test_cross_fitting_knows_weights_and_splitters():
 
 def test_factors_of_corex_have_the_same_bound_as_a_representation():
     X, _ = make_overlapping_clusters(n_samples=300, cluster_size=10, random_state=0)
-    corex = Corex(3, random_state=0).fit(X)
+    corex = Corex(3, n_states=2, random_state=0).fit(X)
     assert_allclose(representation_bounds(X, corex.posteriors(X)).lower, corex.bounds_.lower, rtol=1e-3)
 
 
@@ -240,7 +240,7 @@ def test_representations_of_other_models_are_below_the_truth():
     X, truth = make_latent_tree(5000, 60, 6, root_flip=0.2, random_state=0)
     found = {
         "truth": representation_bounds(X, truth.factors, cv=5),
-        "corex": representation_bounds(X, Corex(6, random_state=0).fit(X).posteriors(X), cv=5),
+        "corex": representation_bounds(X, Corex(6, n_states=2, random_state=0).fit(X).posteriors(X), cv=5),
         "signs": representation_bounds(X, PCA(6, random_state=0).fit_transform(X) > 0, cv=5),
         "rbm": representation_bounds(X, BernoulliRBM(6, n_iter=10, random_state=0).fit(X).transform(X), cv=5),
     }
@@ -289,7 +289,9 @@ def test_new_samples_far_from_everything_have_finite_bounds():
 def test_columns_that_do_not_vary_do_not_stand_against_an_upper_bound():
     X, _ = make_latent_tree(200, 10, 2, random_state=0)
     frame = pd.DataFrame(X).assign(constant=1.0, empty=np.nan).rename(columns=str)
-    plain, more = (Corex(2, n_init=2, random_state=0).fit(table).bounds_ for table in (pd.DataFrame(X), frame))
+    plain, more = (
+        Corex(2, n_states=2, n_init=2, random_state=0).fit(table).bounds_ for table in (pd.DataFrame(X), frame)
+    )
     assert_allclose(more.upper, plain.upper)
     units = X[:, :2]
     plain, more = (representation_bounds(table, units) for table in (pd.DataFrame(X), frame))
@@ -299,7 +301,7 @@ def test_columns_that_do_not_vary_do_not_stand_against_an_upper_bound():
 
 def test_text_of_bounds_that_say_nothing():
     X = np.random.default_rng(0).normal(size=(60, 5))
-    found = Corex(1, n_init=2, random_state=0).fit(X).bounds(np.random.default_rng(1).normal(size=(60, 5)))
+    found = Corex(1, n_states=2, n_init=2, random_state=0).fit(X).bounds(np.random.default_rng(1).normal(size=(60, 5)))
     assert ("nothing is explained" in repr(found)) == (found.lower <= 0)
 
 

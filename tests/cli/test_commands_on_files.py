@@ -41,7 +41,7 @@ def test_weights_and_kinds_are_those_of_the_options(run, tmp_path):
     assert kinds == {"a": "rank", "b": "rank", "c": "gaussian", "d": "gaussian", "w": "weights", "q": "categorical"}
     model = hicorex.load("r/model.hicorex")
     assert model.layers_[0].fitted_.layers[0].encoder.kinds == ["rank", "rank", "gaussian", "gaussian", "categorical"]
-    again = hicorex.HierarchicalCorex((1,), marginals=model.marginals, random_state=0)
+    again = hicorex.HierarchicalCorex((1,), n_states=2, marginals=model.marginals, random_state=0)
     again.fit(table[list("abcdq")], sample_weight=table["w"])
     np.testing.assert_allclose(again.layers_[0].alpha_, model.layers_[0].alpha_)
     np.testing.assert_allclose(again.tc_, model.tc_)

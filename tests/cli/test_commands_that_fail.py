@@ -87,7 +87,7 @@ BAD = {
 def odd_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd")
     WINE.to_csv(folder / "wine.csv", index=False)
-    model = hicorex.Corex(2, random_state=0).fit(WINE)
+    model = hicorex.Corex(2, n_states=2, random_state=0).fit(WINE)
     model.save(folder / "model.hicorex")
     raw = bytearray((folder / "model.hicorex").read_bytes())
     raw[-5] ^= 1

@@ -74,7 +74,7 @@ def test_two_fits_at_once_are_each_as_if_alone(two_threads):
 
     def fit(at):
         # One of them ends earlier, so that it leaves while the other is at work.
-        model = Corex(2, n_init=1, max_iter=3 + 6 * at, tol=1.0, n_jobs=2, random_state=0)
+        model = Corex(2, n_states=2, n_init=1, max_iter=3 + 6 * at, tol=1.0, n_jobs=2, random_state=0)
         return model_bytes(model.fit(tables[at]))
 
     def fit_with_the_other(at):
@@ -89,7 +89,7 @@ def test_two_fits_at_once_are_each_as_if_alone(two_threads):
 
 def test_two_that_cross_fit_at_once_leave_warnings_as_they_were():
     rng = np.random.default_rng(0)
-    model = Corex(1, n_init=1, max_iter=2, n_jobs=1, random_state=0).fit(rng.normal(size=(40, 4)))
+    model = Corex(1, n_states=2, n_init=1, max_iter=2, n_jobs=1, random_state=0).fit(rng.normal(size=(40, 4)))
     start = threading.Barrier(2, timeout=60)
 
     def cross_fit(cv):

@@ -72,7 +72,7 @@ def test_a_file_of_three_layers_reads_back_exactly(model):
 @pytest.mark.parametrize("structure", ["unique", "overlap"])
 def test_a_variable_of_several_factors_has_an_edge_for_each(structure):
     X, _ = make_overlapping_clusters(random_state=0)
-    corex = Corex(3, structure=structure, n_init=2, random_state=0).fit(X)
+    corex = Corex(3, n_states=2, structure=structure, n_init=2, random_state=0).fit(X)
     assert np.any(np.count_nonzero(corex.alpha_, axis=1) > 1)
     check_against_arrays(corex, read(graph_of(corex)))
 
@@ -85,7 +85,7 @@ def test_edges_are_sorted_by_layer_factor_and_falling_weight(model):
 
 def test_hostile_names_neither_break_the_file_nor_merge_nodes():
     X = named_table(HOSTILE)
-    corex = Corex(2, n_init=2, random_state=0).fit(X)
+    corex = Corex(2, n_states=2, n_init=2, random_state=0).fit(X)
     graph = graph_of(corex)
     assert [node.name for node in graph.nodes] == [*HOSTILE, "layer1_factor0", "layer1_factor1"]
     found = read(graph)
@@ -96,7 +96,7 @@ def test_hostile_names_neither_break_the_file_nor_merge_nodes():
 
 
 def test_variables_that_look_the_same_in_the_file_stay_apart():
-    graph = graph_of(Corex(1, n_init=2, random_state=0).fit(named_table(["a\x00", "a\x01", "a\ufffd", ""])))
+    graph = graph_of(Corex(1, n_states=2, n_init=2, random_state=0).fit(named_table(["a\x00", "a\x01", "a\ufffd", ""])))
     assert len({node.id for node in graph.nodes}) == len(read(graph)) == 5
 
 
@@ -113,7 +113,7 @@ def test_selection_keeps_the_edges_from_a_weight_on_and_what_they_join(model):
 
 
 def test_factors_without_use_have_no_edges():
-    corex = Corex(3, random_state=0).fit(np.random.default_rng(0).normal(size=(1000, 3)))
+    corex = Corex(3, n_states=2, random_state=0).fit(np.random.default_rng(0).normal(size=(1000, 3)))
     graph = graph_of(corex)
     assert_array_equal(corex.tcs_, 0)
     assert graph.edges == ()

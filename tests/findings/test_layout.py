@@ -22,7 +22,7 @@ def graph(levels, links):
 @pytest.fixture(scope="module")
 def learned():
     X, _ = make_latent_tree(500, 60, (6, 2), root_flip=0.15, random_state=0)
-    return graph_of(HierarchicalCorex((8, 3, 1), n_init=2, random_state=0).fit(X))
+    return graph_of(HierarchicalCorex((8, 3, 1), n_states=2, n_init=2, random_state=0).fit(X))
 
 
 def test_a_small_tree_by_hand():

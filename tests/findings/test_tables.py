@@ -145,7 +145,7 @@ def test_log_z_is_computed_once(empty_factors_fit, monkeypatch):
 
 def test_no_factor_is_named_where_none_is_surprised():
     table = np.random.default_rng(0).normal(size=(1000, 3))
-    samples = samples_table(Corex(2, random_state=0).fit(table), table, range(1000), "row")
+    samples = samples_table(Corex(2, n_states=2, random_state=0).fit(table), table, range(1000), "row")
     assert samples["most_surprised_factor"].null_count == 1000
     assert_array_equal(samples["factor_surprise"], 0)
     assert read_csv(samples)["most_surprised_factor"].null_count == 1000

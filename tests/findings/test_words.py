@@ -35,7 +35,7 @@ def test_bounds_are_complete_and_plain(stack, overlapping_fit):
 
 
 def test_what_is_not_a_number_is_none():
-    bounds = Corex(1, n_init=1, random_state=0).fit(np.random.default_rng(0).normal(size=(20, 3))).bounds_
+    bounds = Corex(1, n_states=2, n_init=1, random_state=0).fit(np.random.default_rng(0).normal(size=(20, 3))).bounds_
     broken = replace(
         bounds, lower=np.float64("nan"), upper=float("inf"), layers=(bounds.layers[0]._replace(lower=-np.inf),)
     )
@@ -103,21 +103,23 @@ def test_what_cannot_be_told_is_said_first():
 
 def test_summary_says_plainly_that_nothing_is_explained():
     table = np.random.default_rng(0).normal(size=(1000, 3))
-    said = " ".join(summary(Corex(2, random_state=0).fit(table)).split())
+    said = " ".join(summary(Corex(2, n_states=2, random_state=0).fit(table)).split())
     assert said.startswith("1,000 samples, 3 variables; 2 factors in 1 layer. Nothing is explained: ")
     assert "a missing one? " in said
     assert said.endswith("heavy tails, for which there is the kind rank?")
 
 
 def test_summary_of_noise_says_that_it_may_be_chance():
-    text = " ".join(summary(Corex(2, random_state=2).fit(np.random.default_rng(0).normal(size=(100, 20)))).split())
+    text = " ".join(
+        summary(Corex(2, n_states=2, random_state=2).fit(np.random.default_rng(0).normal(size=(100, 20)))).split()
+    )
     assert "No link of a variable to a factor is significant: all of it may be chance." in text
     assert "20 variables without a significant link to a factor: x0, x1, x2, x3, x4, ..." in text
 
 
 def test_summary_lists_ten_factors_a_layer():
     table, _ = make_latent_tree(600, 72, 12, root_flip=0.3, flip=(0.05, 0.1), random_state=0)
-    model = Corex(12, n_init=2, random_state=0).fit(table)
+    model = Corex(12, n_states=2, n_init=2, random_state=0).fit(table)
     assert np.all(model.tcs_ > 0)
     text = summary(model)
     assert sum(line.startswith("  layer1_factor") for line in text.split("\n")) == 10
@@ -127,7 +129,7 @@ def test_summary_lists_ten_factors_a_layer():
 def test_summary_is_never_wide_and_leaves_the_terminal_alone(hostile_fit):
     long = named_table([f"{name} {'漢字 é x' * 20} {i}" for i, name in enumerate(HOSTILE)])
     for table in (hostile_fit[1], long, long.astype(float)):
-        text = summary(Corex(2, n_init=2, random_state=0).fit(table))
+        text = summary(Corex(2, n_states=2, n_init=2, random_state=0).fit(table))
         for line in text.split("\n"):
             assert sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line) <= 100
             assert line.isprintable()

@@ -30,9 +30,9 @@ def main():
     known = dict(np.load(expected)) if expected.exists() else {}
     models = {
         "mixed": Corex(3, n_states=3, marginals=kinds, random_state=0),
-        "found": Corex("auto", marginals=kinds, structure="tree", random_state=np.random.RandomState(0)),
-        "hierarchy": HierarchicalCorex((3, 1), marginals=kinds, structure="overlap", random_state=0),
-        "layers": HierarchicalCorex("auto", marginals=kinds, random_state=0),
+        "found": Corex("auto", n_states=2, marginals=kinds, structure="tree", random_state=np.random.RandomState(0)),
+        "hierarchy": HierarchicalCorex((3, 1), n_states=2, marginals=kinds, structure="overlap", random_state=0),
+        "layers": HierarchicalCorex("auto", n_states=2, marginals=kinds, random_state=0),
     }
     for name, model in models.items():
         stem = f"format{FORMAT}_{name}"

@@ -42,7 +42,7 @@ dd = pytest.importorskip("dask.dataframe")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS, COLUMNS = 280_000, 12
-FAST = {"n_init": 2, "max_iter": 6, "tol": 0.0, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 2, "max_iter": 6, "tol": 0.0, "random_state": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -260,7 +260,7 @@ def test_what_is_no_table_is_said(request, name, where):
     request.getfixturevalue(where)
     X, words = next((X, words) for called, X, words in bad_tables() if called == name)
     with pytest.raises(HicorexError, match=words):
-        Corex(2).fit(X)
+        Corex(2, n_states=2).fit(X)
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def test_bounds_of_a_representation_need_samples_here(client):
 def test_infinities_are_named_by_column(client):
     X = da.from_array(np.where(np.arange(300).reshape(100, 3) == 151, np.inf, 1.0), chunks=(30, 2))
     with pytest.raises(HicorexError, match="Column 1 has an infinity"):
-        Corex(2).fit(X)
+        Corex(2, n_states=2).fit(X)
 
 
 def test_an_asynchronous_client_is_refused(client):
@@ -287,7 +287,7 @@ def test_an_asynchronous_client_is_refused(client):
     async def fit():
         async with distributed.Client(client.scheduler.address, asynchronous=True):
             with pytest.raises(HicorexError, match="asynchronous"):
-                Corex(2).fit(X)
+                Corex(2, n_states=2).fit(X)
 
     client.sync(fit)
 

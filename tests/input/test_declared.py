@@ -15,7 +15,7 @@ from hicorex.exceptions import HicorexError
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-FAST = {"n_init": 1, "max_iter": 3, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 1, "max_iter": 3, "random_state": 0}
 ROWS, COLUMNS = 60, 4
 
 

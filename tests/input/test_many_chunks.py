@@ -21,7 +21,7 @@ Delayed = pytest.importorskip("dask.delayed").Delayed
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS, COLUMNS = 6000, 6
-FAST = {"n_init": 1, "max_iter": 4, "tol": 0.0, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 1, "max_iter": 4, "tol": 0.0, "random_state": 0}
 
 
 @pytest.fixture(autouse=True)

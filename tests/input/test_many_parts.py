@@ -33,7 +33,7 @@ dd = pytest.importorskip("dask.dataframe")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS, COLUMNS, N_PARTS = 150_000, 4, 37
-FAST = {"n_init": 1, "max_iter": 3, "tol": 0.0, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 1, "max_iter": 3, "tol": 0.0, "random_state": 0}
 
 
 @pytest.fixture(autouse=True)

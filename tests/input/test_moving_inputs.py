@@ -20,7 +20,7 @@ from hicorex.input.files import contents
 from hicorex.input.sources import arrays, folders, source_of, tables
 
 FIT = ["--layers", "1", "--starts", "1", "--max-iter", "2", "--out", "r"]
-PYTHON = {"n_init": 1, "max_iter": 2, "random_state": 0}
+PYTHON = {"n_states": 2, "n_init": 1, "max_iter": 2, "random_state": 0}
 
 
 def numbers(seed=0, rows=80):
@@ -256,7 +256,7 @@ def test_pipes_are_read_and_devices_refused(run, tmp_path):
     assert "part.parquet is a pipe; replace it by a file." in run("fit", "t").err
     assert "/dev/zero is a device; give a file, or - for standard input." in run("fit", "/dev/zero").err
     with pytest.raises(HicorexError, match="/dev/zero is a device; give a file, or a folder of Parquet files"):
-        Corex(1).fit("/dev/zero")
+        Corex(1, n_states=2).fit("/dev/zero")
 
 
 def test_empty_files_are_refused(run, tmp_path):
@@ -264,4 +264,4 @@ def test_empty_files_are_refused(run, tmp_path):
         (tmp_path / name).touch()
         assert f"{name} is empty; give a file with a header and rows." in run("fit", name).err
         with pytest.raises(HicorexError, match=f"{name} is empty; make or fetch it again"):
-            Corex(1).fit(tmp_path / name)
+            Corex(1, n_states=2).fit(tmp_path / name)

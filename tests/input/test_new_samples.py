@@ -17,7 +17,7 @@ def test_a_model_takes_the_frame_and_the_kinds():
     coin = rng.integers(2, size=(200, 2))
     rows = [(f"s{i}", "uv"[a], a + rng.normal() / 9, b, b + rng.normal() / 9) for i, (a, b) in enumerate(coin)]
     table = read(lines("name,a1,a2,b1,b2", rows))
-    model = Corex(2, marginals=table.kinds, n_init=2, random_state=0).fit(table.frame)
+    model = Corex(2, n_states=2, marginals=table.kinds, n_init=2, random_state=0).fit(table.frame)
     first, second, third, fourth = model.clusters_
     assert first == second != third == fourth
     new = read_for(

@@ -70,9 +70,9 @@ def test_infinities_are_refused_with_the_column(marginals, value):
     table = X.copy()
     table[3, 2] = value
     with pytest.raises(HicorexError, match=r"Column 2 has an infinity.*NaN"):
-        Corex(marginals=marginals).fit(table)
+        Corex(n_factors=2, n_states=2, marginals=marginals).fit(table)
     with pytest.raises(HicorexError, match=r"Column 'c' has an infinity.*NaN"):
-        Corex(marginals=marginals).fit(pd.DataFrame(table, columns=NAMES))
+        Corex(n_factors=2, n_states=2, marginals=marginals).fit(pd.DataFrame(table, columns=NAMES))
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])

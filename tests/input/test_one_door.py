@@ -25,7 +25,7 @@ from hicorex.input.encoder import Encoder
 from hicorex.input.sources import source_of
 from hicorex.marginals.base import join
 
-SETTINGS = {"n_init": 2, "max_iter": 8, "random_state": 0}
+SETTINGS = {"n_states": 2, "n_init": 2, "max_iter": 8, "random_state": 0}
 N_ROWS, N_NEW, N_COLUMNS = 1500, 700, 9
 pytestmark = pytest.mark.filterwarnings("ignore:The objective still grew")
 

@@ -30,7 +30,7 @@ from hicorex.storage.checkpoint import Checkpoint
 
 # More than one part of 32 tiles each.
 N_ROWS, N_COLUMNS = 140_000, 12
-SETTINGS = {"n_init": 2, "max_iter": 6, "random_state": 0}
+SETTINGS = {"n_states": 2, "n_init": 2, "max_iter": 6, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore:The objective still grew")
 
 
@@ -223,10 +223,10 @@ def test_folders_of_different_columns_and_of_broken_files_are_refused(mixed, tmp
     folder = as_folder(mixed, tmp_path / "table")
     pq.write_table(pa.table({"other": [1.0]}), folder / "part9.parquet")
     with pytest.raises(HicorexError, match=r"part9\.parquet has no column 'number0'"):
-        Corex(4).fit(folder)
+        Corex(4, n_states=2).fit(folder)
     (folder / "part9.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(HicorexError, match=r"part9\.parquet is broken"):
-        Corex(4).fit(folder)
+        Corex(4, n_states=2).fit(folder)
 
 
 def test_a_full_disk_is_told_of(numbers, tmp_path, monkeypatch):
@@ -291,7 +291,7 @@ def test_what_needs_samples_in_memory_says_so(bits, tmp_path):
     assert not (tmp_path / "samples.html").exists()
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(HicorexError, match=r"x\.csv is no file of which some rows can be read"):
-        Corex(2).fit(tmp_path / "x.csv")
+        Corex(2, n_states=2).fit(tmp_path / "x.csv")
 
 
 def test_scratch_files_are_closed_with_what_they_hold():

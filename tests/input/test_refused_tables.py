@@ -78,7 +78,7 @@ def test_sparse_tables_that_are_no_tables_are_refused():
     with pytest.raises(HicorexError, match=r"sparse.*complex128.*numbers"):
         Corex().fit(sparse.csr_array(BITS.astype(complex)))
     with pytest.raises(HicorexError, match="Column 1 has an infinity"):
-        Corex(marginals="categorical").fit(sparse.csr_array(np.array([[0.0, np.inf], [1, 0]])))
+        Corex(n_factors=2, n_states=2, marginals="categorical").fit(sparse.csr_array(np.array([[0.0, np.inf], [1, 0]])))
     for shape, what in (((0, 3), "0 sample"), ((1, 3), "1 sample"), ((3, 0), "0 feature")):
         with pytest.raises(ValueError, match=f"Found array with {what}"):
             Corex().fit(sparse.csr_matrix(shape, dtype=int))
@@ -134,7 +134,7 @@ def test_numpy_datetimes_are_refused_with_the_column():
 def test_more_than_100000_categories_are_refused_with_the_column():
     table = pd.DataFrame({"a": np.arange(100_001) % 2, "id": np.arange(100_001)})
     with pytest.raises(HicorexError, match=r"Column 'id' has 100001 categories.*leave it out"):
-        Corex(marginals="categorical").fit(table)
+        Corex(n_factors=2, n_states=2, marginals="categorical").fit(table)
     with pytest.raises(HicorexError, match=r"Column 'id' has 100001 categories.*leave it out"):
         Corex().fit(table.astype({"id": str}))
 

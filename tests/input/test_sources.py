@@ -189,5 +189,5 @@ def test_a_private_map_outlives_its_file(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(40.0).reshape(10, 4) // 3 % 2)
     private = np.load(tmp_path / "a.npy", mmap_mode="c")
     (tmp_path / "a.npy").unlink()
-    model = Corex(1, n_init=1, random_state=0)
+    model = Corex(1, n_states=2, n_init=1, random_state=0)
     assert_array_equal(model.fit(private).transform(private), model.fit(np.array(private)).transform(private))

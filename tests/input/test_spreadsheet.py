@@ -108,7 +108,7 @@ def results(tmp_path_factory):
     """The folder of a fit whose names, rows and reasons are formulas."""
     X = make_latent_tree(45, 15, 2, random_state=0)[0]
     frame = pd.DataFrame(X, columns=FORMULAS)
-    model = HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(frame)
+    model = HierarchicalCorex((2, 1), n_states=2, n_init=1, random_state=0).fit(frame)
     rows = pa.array([f"{name} {i}" for i in range(3) for name in FORMULAS])
     decisions = [
         ColumnDecision(name, ColumnKind.IGNORED, ColumnReason.NUMBERS, 0.5, words=(f"{name}; {name}",))

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("error"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-FAST = {"n_init": 2, "max_iter": 8, "n_jobs": 1, "random_state": 0}
+FAST = {"n_states": 2, "n_init": 2, "max_iter": 8, "n_jobs": 1, "random_state": 0}
 TABLE, KINDS = mixed_table(np.random.default_rng(0), 80)
 RELATIVE = np.random.default_rng(1).gamma(2.0, size=80)
 ONES = np.ones(80)
@@ -183,7 +183,7 @@ def test_the_command_line_and_the_library_have_one_rule(run, tmp_path):
     done = run("fit", "t.csv", *words)
     assert done.code == 0, done.err
     model = hicorex.load("r/model.hicorex")
-    again = HierarchicalCorex((2,), marginals=model.marginals, n_init=2, random_state=0)
+    again = HierarchicalCorex((2,), n_states=2, marginals=model.marginals, n_init=2, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         again.fit(table[list(model.feature_names_in_)], sample_weight=RELATIVE)

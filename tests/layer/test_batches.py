@@ -19,7 +19,7 @@ from hicorex.storage.checkpoint import Checkpoint
 @pytest.mark.parametrize("kind", ["tree", "numbers", "sparse"])
 def test_the_bound_is_nearly_that_of_all_samples(kind, structure, large_tree, noisy_tree):
     X = {"tree": large_tree[0], "numbers": noisy_tree, "sparse": csr_array(large_tree[0])}[kind]
-    settings = {"structure": structure, "n_init": 4, "random_state": 0}
+    settings = {"n_states": 2, "structure": structure, "n_init": 4, "random_state": 0}
     whole = Corex(4, **settings).fit(X)
     some = Corex(4, batch_size=2000, **settings).fit(X)
     assert some.bounds_.lower > 0.99 * whole.bounds_.lower
@@ -35,27 +35,28 @@ def test_factors_that_overlap_are_found_as_by_all_samples(seed):
     for own in weight.T:
         own[rng.choice(12, rng.integers(1, 4), replace=False)] = rng.uniform(0.5, 1.5)
     X = rng.integers(0, 2, (60_000, 12)) @ weight + 0.7 * rng.standard_normal((60_000, 50))
-    whole = Corex(12, random_state=0).fit(X)
-    some = Corex(12, batch_size=5000, random_state=0).fit(X)
+    whole = Corex(12, n_states=2, random_state=0).fit(X)
+    some = Corex(12, n_states=2, batch_size=5000, random_state=0).fit(X)
     assert some.bounds_.lower > 0.99 * whole.bounds_.lower
 
 
 def test_a_hierarchy_learns_nearly_as_much_from_batches(large_tree):
-    whole = HierarchicalCorex((4, 1), random_state=0).fit(large_tree[0])
-    some = HierarchicalCorex((4, 1), batch_size=2000, random_state=0).fit(large_tree[0])
+    whole = HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(large_tree[0])
+    some = HierarchicalCorex((4, 1), n_states=2, batch_size=2000, random_state=0).fit(large_tree[0])
     assert_allclose(some.bounds_.lower, whole.bounds_.lower, rtol=0.01)
 
 
 def test_a_batch_of_all_samples_is_no_batch(large_tree):
     X = large_tree[0][:1000]
-    whole, some = (Corex(4, batch_size=size, random_state=0).fit(X) for size in (None, 1000))
+    whole, some = (Corex(4, n_states=2, batch_size=size, random_state=0).fit(X) for size in (None, 1000))
     assert_array_equal(some.alpha_, whole.alpha_)
     assert some.bounds_ == whole.bounds_
 
 
 def test_batches_do_not_depend_on_threads(noisy_tree):
     one, two = (
-        Corex(4, batch_size=1500, n_init=2, max_iter=12, n_jobs=n, random_state=0).fit(noisy_tree) for n in (1, 2)
+        Corex(4, n_states=2, batch_size=1500, n_init=2, max_iter=12, n_jobs=n, random_state=0).fit(noisy_tree)
+        for n in (1, 2)
     )
     assert_array_equal(one.alpha_, two.alpha_)
     assert one.bounds_ == two.bounds_
@@ -103,7 +104,7 @@ def test_sums_fade_as_the_step_size_says(large_tree):
 
 
 def test_a_fit_by_batches_goes_on_to_the_same_bits(tmp_path, large_tree):
-    settings = {"batch_size": 1000, "n_init": 3, "max_iter": 14, "random_state": 0}
+    settings = {"n_states": 2, "batch_size": 1000, "n_init": 3, "max_iter": 14, "random_state": 0}
     whole = Corex(4, **settings).fit(large_tree[0])
 
     class Enough(Exception):
@@ -127,4 +128,4 @@ def test_a_fit_by_batches_goes_on_to_the_same_bits(tmp_path, large_tree):
 @pytest.mark.parametrize("size", [1, 0, -3, 2.5, "10"])
 def test_strange_batch_sizes_are_refused(size):
     with pytest.raises(ValueError, match="batch_size"):
-        Corex(2, batch_size=size).fit(np.random.default_rng(0).normal(size=(30, 3)))
+        Corex(2, n_states=2, batch_size=size).fit(np.random.default_rng(0).normal(size=(30, 3)))

@@ -158,7 +158,7 @@ def test_weights_equal_repeated_rows(structure, missing):
     rng = np.random.default_rng(0)
     table, kinds = mixed_table(rng, missing=missing)
     weight = rng.integers(0, 4, len(table))
-    options = {"structure": structure, "marginals": kinds, "random_state": 0, "n_init": 3}
+    options = {"n_states": 2, "structure": structure, "marginals": kinds, "random_state": 0, "n_init": 3}
     weighted = Corex(3, **options).fit(table, sample_weight=weight)
     repeated = Corex(3, **options).fit(np.repeat(table, weight, axis=0))
     assert weighted.n_iter_ == repeated.n_iter_
@@ -174,7 +174,7 @@ def test_permuting_columns_permutes_the_answer(structure):
     rng = np.random.default_rng(1)
     table, kinds = mixed_table(rng, n_samples=200)
     order = rng.permutation(table.shape[1])
-    options = {"structure": structure, "n_init": 1, "random_state": 0}
+    options = {"n_states": 2, "structure": structure, "n_init": 1, "random_state": 0}
     straight = Corex(2, marginals=kinds, **options).fit(table)
     permuted = Corex(2, marginals=[kinds[i] for i in order], **options).fit(table[:, order])
     assert_allclose(permuted.tcs_, straight.tcs_, atol=1e-9)
@@ -187,7 +187,7 @@ def test_relabelling_categories_changes_nothing():
     coins = rng.integers(2, size=(500, 2))
     X = np.column_stack([2 * coin + rng.integers(2, size=500) for coin in np.repeat(coins, 5, axis=1).T])
     names = np.array(["d", "a", "c", "b"])[X]
-    numbered, named = (Corex(2, random_state=0).fit(table) for table in (X, names))
+    numbered, named = (Corex(2, n_states=2, random_state=0).fit(table) for table in (X, names))
     assert_allclose(named.tcs_, numbered.tcs_, rtol=1e-4)
     assert len(set(zip(numbered.clusters_, named.clusters_, strict=True))) == 2
     assert_allclose(named.alpha_.sum(axis=1), numbered.alpha_.sum(axis=1), atol=1e-6)
@@ -205,7 +205,8 @@ def test_any_number_of_threads_gives_the_same_bits():
     X[rng.random(X.shape) < 0.01] = np.nan
     kinds = ["gaussian"] * 1100 + ["categorical"] * 200
     fits = [
-        Corex(3, marginals=kinds, n_init=3, max_iter=12, n_jobs=j, random_state=0, tol=0.1).fit(X) for j in (1, 2, 4)
+        Corex(3, n_states=2, marginals=kinds, n_init=3, max_iter=12, n_jobs=j, random_state=0, tol=0.1).fit(X)
+        for j in (1, 2, 4)
     ]
     for other in fits[1:]:
         for name in ("alpha_", "mutual_information_", "tcs_", "history_", "clusters_"):
@@ -217,7 +218,7 @@ def test_any_number_of_threads_gives_the_same_bits():
 @pytest.mark.parametrize("seed", range(20))
 def test_more_starts_are_never_worse(seed):
     X, _ = make_latent_tree(150, 40, 5, random_state=seed)
-    best = [Corex(5, n_init=n_init, random_state=seed).fit(X).history_.max() for n_init in (1, 3, 10)]
+    best = [Corex(5, n_states=2, n_init=n_init, random_state=seed).fit(X).history_.max() for n_init in (1, 3, 10)]
     # Starts that end up closer to each other than tol are one.
     assert best[1] >= best[0] * (1 - 1e-5)
     assert best[2] >= best[1] * (1 - 1e-5)
@@ -228,7 +229,7 @@ def test_scale_and_offset_of_a_column_change_nothing(change):
     X, _ = make_independent_clusters(n_samples=80, cluster_size=12, random_state=0)
     changed = X.copy()
     changed[:, ::3] = change(X[:, ::3])
-    before, after = (Corex(4, random_state=0).fit(table) for table in (X, changed))
+    before, after = (Corex(4, n_states=2, random_state=0).fit(table) for table in (X, changed))
     assert_allclose(after.tcs_, before.tcs_, rtol=1e-6)
     assert_allclose(after.alpha_, before.alpha_, atol=1e-6)
     assert_array_equal(after.clusters_, before.clusters_)
@@ -240,24 +241,24 @@ def test_global_random_and_error_state_are_left_alone():
     np.random.seed(0)  # noqa: NPY002
     expected = np.random.RandomState(0).get_state()[1]
     errors = np.geterr()
-    Corex(2).fit(X)
+    Corex(2, n_states=2).fit(X)
     assert np.geterr() == errors
     assert_array_equal(np.random.get_state()[1], expected)  # noqa: NPY002
 
 
 def test_kept_iterate_is_the_best_of_its_run():
     X, _ = make_latent_tree(200, 60, 6, random_state=3)
-    corex = Corex(6, random_state=0).fit(X)
+    corex = Corex(6, n_states=2, random_state=0).fit(X)
     assert_allclose(corex.tc_, corex.history_.max(), rtol=1e-3)
 
 
 def test_stopping_early_warns():
     X, _ = make_latent_tree(200, 30, 3, random_state=0)
     with pytest.warns(match="max_iter=3"):
-        Corex(3, max_iter=3, random_state=0).fit(X)
+        Corex(3, n_states=2, max_iter=3, random_state=0).fit(X)
 
 
 def test_verbose_shows_a_progress_line(capsys):
     X, _ = make_independent_clusters(cluster_size=5, random_state=0)
-    Corex(2, verbose=1, random_state=0).fit(X)
+    Corex(2, n_states=2, verbose=1, random_state=0).fit(X)
     assert "iteration 10: " in capsys.readouterr().err

@@ -87,7 +87,7 @@ def test_one_bit_behind_erasures_is_found(rate, missing):
         rng = np.random.default_rng(seed)
         bit, shown = rng.integers(2, size=1000), rng.random((1000, 200)) < rate / 200
         table = np.where(shown, bit[:, None], np.nan if missing else 2)
-        model = Corex(1, marginals="categorical", random_state=seed).fit(table)
+        model = Corex(1, n_states=2, marginals="categorical", random_state=seed).fit(table)
         assert share_right(model.transform(table)[:, 0], bit) > (0.95 if rate == 3 else 0.9)
 
 
@@ -100,7 +100,7 @@ def test_a_factor_that_no_single_variable_shows_is_found():
         differs[rng.permutation(5000)[:2000]] = 0.05 * rng.choice([-1, 1], 2000)
         table = rng.binomial(2, frequency + differs * (group[:, None] - 0.5)).astype(np.int8)
         for n_factors in (1, 2):
-            labels = Corex(n_factors, random_state=seed).fit(table).transform(table)
+            labels = Corex(n_factors, n_states=2, random_state=seed).fit(table).transform(table)
             assert share_right(labels[:, 0], group) > 0.98
 
 
@@ -108,7 +108,7 @@ def test_noise_gets_no_cluster():
     linked = []
     for seed in range(20):
         table = np.random.default_rng(seed).integers(3, size=(300, 40))
-        linked += (Corex(3, random_state=seed).fit(table).clusters_ >= 0).tolist()
+        linked += (Corex(3, n_states=2, random_state=seed).fit(table).clusters_ >= 0).tolist()
     assert np.mean(linked) <= 0.01
 
 
@@ -123,7 +123,7 @@ def topics_of_documents(n_topics=30, n_words=8, n_documents=1500, seed=0):
 
 def test_each_topic_of_documents_has_a_factor_and_no_factor_is_empty():
     words, topics = topics_of_documents()
-    model = Corex(30).fit(words)
+    model = Corex(30, n_states=2).fit(words)
     assert (model.tcs_ > 0).all()
     alike = np.abs(np.corrcoef(topics.T, model.log_odds(words)[:, :, 0].T)[:30, 30:])
     assert alike.max(axis=1).min() > 0.6

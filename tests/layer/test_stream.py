@@ -19,8 +19,8 @@ def stream(model, X, size=2000):
 @pytest.mark.parametrize("kind", ["tree", "numbers"])
 def test_a_stream_learns_what_all_samples_tell(kind, large_tree, noisy_tree):
     X = large_tree[0] if kind == "tree" else noisy_tree
-    whole = Corex(4, random_state=0).fit(X)
-    model = stream(Corex(4, random_state=0), X)
+    whole = Corex(4, n_states=2, random_state=0).fit(X)
+    model = stream(Corex(4, n_states=2, random_state=0), X)
     assert model.bounds(X).lower > 0.98 * whole.bounds(X).lower
     assert adjusted_rand_score(large_tree[1].clusters, model.clusters_) == 1
     assert model.n_iter_ == model.history_.size
@@ -28,8 +28,8 @@ def test_a_stream_learns_what_all_samples_tell(kind, large_tree, noisy_tree):
 
 
 def test_a_hierarchy_learns_from_a_stream(large_tree):
-    whole = HierarchicalCorex((4, 1), random_state=0).fit(large_tree[0])
-    model = stream(HierarchicalCorex((4, 1), random_state=0), large_tree[0])
+    whole = HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(large_tree[0])
+    model = stream(HierarchicalCorex((4, 1), n_states=2, random_state=0), large_tree[0])
     assert_allclose(model.bounds(large_tree[0]).lower, whole.bounds(large_tree[0]).lower, rtol=0.02)
     assert model.transform(large_tree[0]).shape == (len(large_tree[0]), 5)
 
@@ -42,7 +42,7 @@ def test_a_stream_follows_what_changes():
         coins = rng.integers(0, 2, (500, 2))
         return coins[:, groups] ^ (rng.random((500, 8)) < 0.05)
 
-    model = Corex(2, random_state=0)
+    model = Corex(2, n_states=2, random_state=0)
     before, after = np.repeat([0, 1], 4), np.tile([0, 1], 4)
     for _ in range(5):
         model.partial_fit(batch(before))
@@ -53,7 +53,7 @@ def test_a_stream_follows_what_changes():
 
 
 def test_a_stream_goes_on_after_it_was_saved(tmp_path, noisy_tree):
-    model = stream(Corex(4, random_state=0), noisy_tree[:6000])
+    model = stream(Corex(4, n_states=2, random_state=0), noisy_tree[:6000])
     model.save(tmp_path / "model.hicorex")
     loaded = hicorex.load(tmp_path / "model.hicorex")
     for own in (model, loaded):
@@ -65,13 +65,13 @@ def test_a_stream_goes_on_after_it_was_saved(tmp_path, noisy_tree):
 def test_streams_meet_gaps_and_unseen_values_later():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.integers(0, 2, (1000, 2)), 3, axis=1)
-    model = Corex(2, random_state=0).partial_fit(X)
+    model = Corex(2, n_states=2, random_state=0).partial_fit(X)
     X[::3, 0] = 7
     with pytest.warns(UserWarning, match="not seen count as missing, in column 0") as told:
         model.partial_fit(X)
     assert told[0].filename == __file__
     numbers = X[:, 1:].astype(float)
-    floats = Corex(2, random_state=0).partial_fit(numbers)
+    floats = Corex(2, n_states=2, random_state=0).partial_fit(numbers)
     numbers[::2, 1] = np.nan
     floats.partial_fit(numbers)
     for own in (model, floats):
@@ -79,7 +79,9 @@ def test_streams_meet_gaps_and_unseen_values_later():
         assert np.isfinite(own.alpha_).all()
 
 
-@pytest.mark.parametrize("model", [Corex(4, random_state=0), HierarchicalCorex((4, 1), random_state=0)])
+@pytest.mark.parametrize(
+    "model", [Corex(4, n_states=2, random_state=0), HierarchicalCorex((4, 1), n_states=2, random_state=0)]
+)
 def test_a_stream_may_begin_with_the_factors_of_a_fit(model, large_tree):
     X = large_tree[0]
     model = clone(model).fit(X[:2000])
@@ -93,7 +95,7 @@ def test_a_stream_may_begin_with_the_factors_of_a_fit(model, large_tree):
 
 def test_a_fit_begins_anew_and_batches_have_the_same_columns(large_tree):
     X = large_tree[0][:500]
-    model = Corex(2, n_init=1, random_state=0).fit(X)
+    model = Corex(2, n_states=2, n_init=1, random_state=0).fit(X)
     begun = clone(model).partial_fit(X).partial_fit(X)
     assert begun.n_iter_ == begun.history_.size
     with pytest.raises(ValueError, match="features"):

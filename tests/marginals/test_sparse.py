@@ -107,21 +107,23 @@ def test_columns_of_three_factors_are_measured_as_dense_ones(three):
     noisy = np.repeat(coins, 5, axis=1) ^ (rng.random((400, 15)) < 0.03)
     table = np.column_stack([noisy, coins.sum(axis=1) > 1, coins.sum(axis=1) * 1, coins.any(axis=1)]).astype(int)
     table = table[:, [15, 17, *range(15)]] if not three else table
-    dense = Corex(3, random_state=0).fit(table)
+    dense = Corex(3, n_states=2, random_state=0).fit(table)
     assert (dense.alpha_ > 0).sum(axis=1).max() == 3
-    assert_same_models(dense, Corex(3, random_state=0).fit(sparse.csr_array(table)), table, sparse.csr_array(table))
+    assert_same_models(
+        dense, Corex(3, n_states=2, random_state=0).fit(sparse.csr_array(table)), table, sparse.csr_array(table)
+    )
 
 
 @pytest.mark.parametrize("kind", ["csr_matrix", "csr_array", "csc_matrix", "csc_array", "coo_array", "lil_array"])
 def test_any_format_is_read(kind):
     table = counts_table()
     form = getattr(sparse, kind)(table)
-    expected = Corex(2, n_init=1, random_state=0).fit(sparse.csr_array(table))
-    found = Corex(2, n_init=1, random_state=0).fit(form)
+    expected = Corex(2, n_states=2, n_init=1, random_state=0).fit(sparse.csr_array(table))
+    found = Corex(2, n_states=2, n_init=1, random_state=0).fit(form)
     assert_array_equal(found.alpha_, expected.alpha_)
     assert_array_equal(found.log_z(form), expected.log_z(sparse.csr_array(table)))
     weight = np.arange(len(table)) % 3
-    assert Corex(2, n_init=1, random_state=0).fit(form, sample_weight=weight).bounds_.n_samples == 100
+    assert Corex(2, n_states=2, n_init=1, random_state=0).fit(form, sample_weight=weight).bounds_.n_samples == 100
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int32, np.int64, np.uint16, np.uint64])
@@ -131,8 +133,8 @@ def test_any_whole_numbers_are_read(dtype, wide):
     form = sparse.csr_array(table)
     if wide:
         form.indptr, form.indices = form.indptr.astype(np.int64), form.indices.astype(np.int64)
-    found = Corex(2, n_init=1, random_state=0).fit(form)
-    assert_allclose(found.tc_, Corex(2, n_init=1, random_state=0).fit(table).tc_, rtol=1e-9)
+    found = Corex(2, n_states=2, n_init=1, random_state=0).fit(form)
+    assert_allclose(found.tc_, Corex(2, n_states=2, n_init=1, random_state=0).fit(table).tc_, rtol=1e-9)
     assert found.fitted_.layers[0].encoder.categories[0].dtype == dtype
 
 
@@ -152,8 +154,8 @@ def test_stored_zeros_are_zeros_and_duplicates_are_summed():
     assert odd.nnz == plain.nnz + some.size + twice.sum()
     before = odd.copy()
     for form in (odd, odd.tocsc()):
-        found = Corex(2, n_init=1, random_state=0).fit(form)
-        assert_array_equal(found.alpha_, Corex(2, n_init=1, random_state=0).fit(plain).alpha_)
+        found = Corex(2, n_states=2, n_init=1, random_state=0).fit(form)
+        assert_array_equal(found.alpha_, Corex(2, n_states=2, n_init=1, random_state=0).fit(plain).alpha_)
         assert_array_equal(found.transform(form), found.transform(table))
     assert_array_equal(odd.data, before.data)
     assert_array_equal(odd.indices, before.indices)
@@ -176,7 +178,7 @@ def test_floats_and_amounts_are_made_dense_by_column():
     table = counts_table().astype(float)
     mixed = ["gaussian", "rank", *["categorical"] * 11]
     for marginals in ("auto", "gaussian", "rank", mixed):
-        settings = {"marginals": marginals, "n_init": 1, "random_state": 0}
+        settings = {"n_states": 2, "marginals": marginals, "n_init": 1, "random_state": 0}
         dense = Corex(2, **settings).fit(table)
         found = Corex(2, **settings).fit(sparse.csr_array(table))
         assert_allclose(found.alpha_, dense.alpha_, atol=1e-9)
@@ -186,9 +188,11 @@ def test_floats_and_amounts_are_made_dense_by_column():
 def test_weights_count_as_repeated_samples():
     table, rng = counts_table(), np.random.default_rng(0)
     for weight in (rng.integers(3, size=len(table)), rng.random(len(table))):
-        dense = Corex(3, n_init=2, random_state=0).fit(table, sample_weight=weight)
+        dense = Corex(3, n_states=2, n_init=2, random_state=0).fit(table, sample_weight=weight)
         form = sparse.csr_array(table)
-        assert_same_models(dense, Corex(3, n_init=2, random_state=0).fit(form, sample_weight=weight), table, form)
+        assert_same_models(
+            dense, Corex(3, n_states=2, n_init=2, random_state=0).fit(form, sample_weight=weight), table, form
+        )
 
 
 @pytest.mark.filterwarnings("ignore:Categories that the fit has not seen")
@@ -198,31 +202,31 @@ def test_values_that_the_fit_has_not_seen_are_missing():
     new[3:6, 2] = 0
     new[7, 7], new[8, 8], new[9, 9] = 99, -5, 70_001
     form = sparse.csr_array(table)
-    dense, found = (Corex(3, n_init=1, random_state=0).fit(X) for X in (table, form))
+    dense, found = (Corex(3, n_states=2, n_init=1, random_state=0).fit(X) for X in (table, form))
     with pytest.warns(match="column 0, 2, 7, 8, 9"):
         found.transform(sparse.csr_array(new))
     assert_same_answers(dense, found, new, sparse.csr_array(new))
     assert_same_answers(dense, found, new[:1], sparse.csr_array(new[:1]))
-    binary = Corex(2, n_init=1, random_state=0).fit(sparse.csr_array(table > 0))
+    binary = Corex(2, n_states=2, n_init=1, random_state=0).fit(sparse.csr_array(table > 0))
     assert_allclose(binary.log_z(sparse.csr_array(new > 0)), binary.log_z(new > 0), atol=1e-9)
 
 
 def test_a_model_of_one_form_takes_samples_of_the_other():
     table = counts_table()
     form = sparse.csr_array(table)
-    dense, found = (Corex(2, n_init=1, random_state=0).fit(X) for X in (table, form))
+    dense, found = (Corex(2, n_states=2, n_init=1, random_state=0).fit(X) for X in (table, form))
     assert_allclose(found.log_z(table), dense.log_z(form), atol=1e-9)
-    as_floats = Corex(2, n_init=1, marginals="categorical", random_state=0).fit(table.astype(float))
+    as_floats = Corex(2, n_states=2, n_init=1, marginals="categorical", random_state=0).fit(table.astype(float))
     assert_allclose(as_floats.log_z(form), as_floats.log_z(table), atol=1e-12)
 
 
 def test_layers_of_a_sparse_table_are_those_of_the_dense_one():
     table = counts_table(300)
     form = sparse.csr_array(table)
-    dense, found = (HierarchicalCorex((3, 1), n_init=2, random_state=0).fit(X) for X in (table, form))
+    dense, found = (HierarchicalCorex((3, 1), n_states=2, n_init=2, random_state=0).fit(X) for X in (table, form))
     assert_allclose(found.tc_, dense.tc_, rtol=1e-9)
     assert_same_answers(dense, found, table, form)
-    for auto in (Corex("auto", random_state=0), HierarchicalCorex("auto", random_state=0)):
+    for auto in (Corex("auto", n_states=2, random_state=0), HierarchicalCorex("auto", n_states=2, random_state=0)):
         assert_allclose(auto.fit(form).tc_, auto.fit(table).tc_, rtol=1e-9)
 
 
@@ -231,7 +235,7 @@ def binary():
     """A table of zeros and ones, and the models of its dense and of its sparse form."""
     table = (counts_table() > 0).astype(int)
     form = sparse.csc_matrix(table)
-    return table, form, *(Corex(2, n_init=2, random_state=0).fit(X) for X in (table, form))
+    return table, form, *(Corex(2, n_states=2, n_init=2, random_state=0).fit(X) for X in (table, form))
 
 
 def test_cross_fitted_bounds_are_those_of_the_dense_table(binary):
@@ -255,12 +259,12 @@ def test_bounds_of_a_representation_are_those_of_the_dense_table(binary):
 def test_a_checkpoint_knows_the_cells_it_is_of(binary, tmp_path):
     _, form, _, found = binary
     path = tmp_path / "fit.checkpoint"
-    first, again = (Corex(2, n_init=2, random_state=0).fit(form, checkpoint=path) for _ in range(2))
+    first, again = (Corex(2, n_states=2, n_init=2, random_state=0).fit(form, checkpoint=path) for _ in range(2))
     assert first.bounds_ == again.bounds_ == found.bounds_
     other = form.copy()
     other[0, 0] = 1 - other[0, 0]
     with pytest.raises(HicorexError, match="other data"):
-        Corex(2, n_init=2, random_state=0).fit(other, checkpoint=path)
+        Corex(2, n_states=2, n_init=2, random_state=0).fit(other, checkpoint=path)
 
 
 def test_a_model_of_cells_is_saved_and_loaded(binary, tmp_path):
@@ -284,7 +288,9 @@ def test_the_number_of_threads_changes_no_bit():
     rng = np.random.default_rng(0)
     cells = rng.choice(3000 * 1500, 90_000, replace=False)
     form = sparse.coo_array((rng.integers(1, 4, cells.size), np.divmod(cells, 1500)), (3000, 1500))
-    one, two = (Corex(4, n_init=2, max_iter=8, n_jobs=n, random_state=0).fit(form.astype(int)) for n in (1, 2))
+    one, two = (
+        Corex(4, n_states=2, n_init=2, max_iter=8, n_jobs=n, random_state=0).fit(form.astype(int)) for n in (1, 2)
+    )
     assert_array_equal(one.alpha_, two.alpha_)
     assert_array_equal(one.mutual_information_, two.mutual_information_)
     assert one.bounds_ == two.bounds_

@@ -114,12 +114,12 @@ def test_pictures_draw_on_the_axes_given(tree_fit):
 
 def test_hostile_names_break_no_picture():
     X = named_table([*HOSTILE, "a$b$c", "x" * 5000])
-    model = HierarchicalCorex((2, 1), n_init=2, random_state=0).fit(X)
+    model = HierarchicalCorex((2, 1), n_states=2, n_init=2, random_state=0).fit(X)
     index = [HOSTILE[i % len(HOSTILE)] for i in range(len(X))]
     values = X.astype(object)
     values["words"] = [HOSTILE[i % len(HOSTILE)].replace("\ud800", "") for i in X["n0"]]
-    with_words = Corex(1, n_init=1, random_state=0).fit(values)
-    numbers = Corex(1, n_init=1, random_state=0).fit(X.astype(float))
+    with_words = Corex(1, n_states=2, n_init=1, random_state=0).fit(values)
+    numbers = Corex(1, n_states=2, n_init=1, random_state=0).fit(X.astype(float))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib")
         for axes in (

@@ -66,7 +66,7 @@ def test_starts_are_saved_and_older_files_show_the_one_that_was_kept(tree_fit, t
 
 def test_the_convergence_of_a_stream_goes_on_with_the_start_that_was_kept():
     X, _ = make_latent_tree(100, 12, 2, random_state=0)
-    model = Corex(2, n_init=3, random_state=0).fit(X)
+    model = Corex(2, n_states=2, n_init=3, random_state=0).fit(X)
     before = plot.convergence(model).lines[-1].get_ydata()
     after = plot.convergence(model.partial_fit(X).partial_fit(X)).lines
     assert len(after) == 3

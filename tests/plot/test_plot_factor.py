@@ -101,7 +101,7 @@ def test_rare_values_have_one_cell_together():
     words = np.array([f"word {i}" for i in range(40)], object)
     common = np.minimum(rng.geometric(0.2, size=600) - 1, 19)
     X = pd.DataFrame({"many": words[common + 20 * coin], "a": coin, "b": coin})
-    model = Corex(1, n_init=2, random_state=0).fit(X)
+    model = Corex(1, n_states=2, n_init=2, random_state=0).fit(X)
     ax = plot.factor(model, 0)
     row = [tick.get_text() for tick in ax.get_yticklabels()].index("many")
     cells = cells_of(ax, row, 2)
@@ -123,7 +123,7 @@ def test_factors_that_are_not_there_or_explain_nothing_are_refused(tree_fit, tmp
             plot.factor(model, name)
     with pytest.raises(HicorexError, match="top is 0"):
         plot.factor(model, 0, top=0)
-    empty = Corex(3, random_state=0).fit(np.random.default_rng(0).normal(size=(500, 3)))
+    empty = Corex(3, n_states=2, random_state=0).fit(np.random.default_rng(0).normal(size=(500, 3)))
     with pytest.raises(HicorexError, match="layer1_factor2 has no links"):
         plot.factor(empty, 2)
     model.save(tmp_path / "model")

@@ -23,7 +23,7 @@ def model():
     X, _ = make_latent_tree(500, 60, (6, 2), root_flip=0.15, random_state=0)
     X[:, ::10] = 2 * X[:, ::10] + X[:, 55::-10]  # some variables follow two factors
     frame = pd.DataFrame(X, columns=[f"gene{i}" for i in range(60)])
-    return HierarchicalCorex((8, 3, 1), n_init=2, random_state=0).fit(frame)
+    return HierarchicalCorex((8, 3, 1), n_states=2, n_init=2, random_state=0).fit(frame)
 
 
 def names_in(ax):
@@ -145,7 +145,7 @@ def test_four_hundred_names_can_be_read():
     X, _ = make_latent_tree(100, 400, 20, random_state=0)
     rng = np.random.default_rng(0)
     names = ["".join(rng.choice(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), 4)) + str(i) for i in range(400)]
-    model = Corex(20, n_init=1, structure="tree", random_state=0).fit(pd.DataFrame(X, columns=names))
+    model = Corex(20, n_states=2, n_init=1, structure="tree", random_state=0).fit(pd.DataFrame(X, columns=names))
     ax = graph(model, groups={name: name[0] for name in names})
     written = names_in(ax)
     ax.get_figure().draw_without_rendering()
@@ -167,7 +167,7 @@ def test_four_hundred_names_can_be_read():
 @pytest.mark.parametrize("layout", ["radial", "layered"])
 def test_where_names_do_not_fit_those_of_the_strongest_are_written(layout):
     X, _ = make_latent_tree(100, 900, 20, random_state=0)
-    model = Corex(20, n_init=1, structure="tree", random_state=0).fit(X)
+    model = Corex(20, n_states=2, n_init=1, structure="tree", random_state=0).fit(X)
     _, ax = plt.subplots(figsize=(5, 5))
     assert graph(model, layout=layout, ax=ax) is ax
     written = names_in(ax)
@@ -188,7 +188,9 @@ def test_without_labels_there_are_none(model):
 @pytest.mark.parametrize("layout", ["radial", "layered"])
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_hostile_names_are_drawn(layout, form, tmp_path):
-    model = Corex(2, n_init=1, random_state=0).fit(named_table([*HOSTILE, "$\\frac{$", "a $x$ b", "y" * 500]))
+    model = Corex(2, n_states=2, n_init=1, random_state=0).fit(
+        named_table([*HOSTILE, "$\\frac{$", "a $x$ b", "y" * 500])
+    )
     ax = graph(model, layout=layout, groups={name: name for name in HOSTILE})
     ax.get_figure().savefig(tmp_path / f"graph.{form}")
     assert (tmp_path / f"graph.{form}").stat().st_size > 1000
@@ -196,7 +198,7 @@ def test_hostile_names_are_drawn(layout, form, tmp_path):
 
 def test_one_layer_has_its_factors_on_a_ring(model):
     X, _ = make_latent_tree(200, 20, 3, random_state=0)
-    ax = graph(Corex(3, n_init=1, random_state=0).fit(X))
+    ax = graph(Corex(3, n_states=2, n_init=1, random_state=0).fit(X))
     radius = np.hypot(*np.asarray(discs_of(ax).get_offsets()).T)
     assert_allclose(radius, radius[0])
     assert radius[0] > 0.3
@@ -217,7 +219,7 @@ def test_what_cannot_be_drawn_is_told(model):
     with pytest.raises(HicorexError, match="ax is of type Figure; give one Axes"):
         graph(model, ax=plt.figure())
     with pytest.raises(HicorexError, match="There are no links, so that nothing is explained"):
-        graph(Corex(1, n_init=1).fit(np.ones((9, 3))))
+        graph(Corex(1, n_states=2, n_init=1).fit(np.ones((9, 3))))
     with pytest.raises(NotFittedError):
         graph(Corex())
 
@@ -232,7 +234,7 @@ def test_a_graph_is_drawn_as_its_model_is(model):
 def test_variables_without_a_significant_link_are_hollow():
     rng = np.random.default_rng(1)
     X = np.hstack([make_latent_tree(100, 10, 1, flip=(0.05, 0.1), random_state=0)[0], rng.integers(2, size=(100, 10))])
-    model = Corex(3, n_init=2, random_state=0).fit(X)
+    model = Corex(3, n_states=2, n_init=2, random_state=0).fit(X)
     ax = graph(model)
     (variables,) = [c for c in ax.collections if isinstance(c, PathCollection) and c is not discs_of(ax)]
     hollow = np.all(variables.get_facecolor()[:, :3] == 1, axis=1)

@@ -37,7 +37,7 @@ def test_sizes_of_one_fold_are_hollow(sized):
 
 
 def test_a_size_that_was_given_has_no_picture(sized):
-    model = Corex(2, random_state=0).fit(np.random.default_rng(0).normal(size=(20, 4)))
+    model = Corex(2, n_states=2, random_state=0).fit(np.random.default_rng(0).normal(size=(20, 4)))
     with pytest.raises(HicorexError, match='The size of layer 1 was given; fit with "auto"'):
         plot.sizing(model)
 

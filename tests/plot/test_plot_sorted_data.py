@@ -68,7 +68,7 @@ def test_cells_of_every_kind_have_their_shade_and_missing_ones_are_grey(mixed_fi
 def test_cells_of_ranks_have_the_shade_of_their_rank(mixed_fit):
     _, X = mixed_fit
     X = X.iloc[:60, :5]
-    model = Corex(2, marginals="rank", n_init=1, random_state=0).fit(X)
+    model = Corex(2, n_states=2, marginals="rank", n_init=1, random_state=0).fit(X)
     assert_allclose(sorted_image(model, X)[0], plain_image(model, X, range(60), range(5)), atol=1e-9)
 
 
@@ -83,14 +83,16 @@ def test_every_kind_of_table_gives_the_same_picture():
     frame = pd.DataFrame(columns)
     frame.loc[3, "text"] = None
     frame.loc[5, "number"] = np.nan
-    model = Corex(1, n_init=2, random_state=0).fit(frame)
+    model = Corex(1, n_states=2, n_init=2, random_state=0).fit(frame)
     expected = sorted_image(model, frame)
     assert np.isnan(expected[0]).sum() == 2
     for X in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
         for one, other in zip(sorted_image(model, X), expected, strict=True):
             assert_array_equal(one, other)
     table = frame.to_numpy()
-    plain = Corex(1, marginals=["gaussian", "categorical", "categorical"], n_init=2, random_state=0).fit(table)
+    plain = Corex(1, n_states=2, marginals=["gaussian", "categorical", "categorical"], n_init=2, random_state=0).fit(
+        table
+    )
     for one, other in zip(sorted_image(plain, table), expected, strict=True):
         assert_allclose(one, other)
 
@@ -106,7 +108,7 @@ def test_rows_are_sorted_by_the_first_layer_alone(tree_fit):
 
 def test_large_tables_are_thinned_in_their_order():
     X = make_latent_tree(5001, 2001, 3, random_state=0)[0]
-    model = Corex(3, n_init=1, tol=1, random_state=0).fit(X[:300])
+    model = Corex(3, n_states=2, n_init=1, tol=1, random_state=0).fit(X[:300])
     labels = model.transform(X)
     before, after = sorted_image(model, X, labels)
     rows, columns = canvas.thinned(5001, 1000), canvas.thinned(2001, 1000)

@@ -44,7 +44,7 @@ def test_variables_without_a_link_come_last_by_every_rule(mixed_fit):
 
 def test_names_of_variables_do_not_overlap_and_stay_away_where_they_do_not_fit():
     X = make_latent_tree(100, 60, 2, random_state=0)[0]
-    model = Corex(2, n_init=1, random_state=0).fit(X)
+    model = Corex(2, n_states=2, n_init=1, random_state=0).fit(X)
     ticks = plot.structure(model).get_xticklabels()
     assert len(ticks) == 60
     assert_apart(ticks)
@@ -54,7 +54,7 @@ def test_names_of_variables_do_not_overlap_and_stay_away_where_they_do_not_fit()
 
 def test_very_many_variables_share_columns_by_their_largest_alpha():
     X = make_overlapping_clusters(40, 1251, random_state=0)[0]
-    model = Corex(3, n_init=1, max_iter=20, random_state=0).fit(X)
+    model = Corex(3, n_states=2, n_init=1, max_iter=20, random_state=0).fit(X)
     ax = plot.structure(model)
     alpha = model.alpha_.T[:, plain_order(model)]
     n = alpha.shape[1]

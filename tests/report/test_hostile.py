@@ -49,7 +49,7 @@ def crafted(tmp_path_factory):
     table = pd.DataFrame(values[X], columns=pd.Index(HOSTILE, dtype=object))
     table = table.set_axis(pd.Index([f"{HOSTILE[i % 8]} {i}" for i in range(60)], name=AWAY, dtype=object))
     # Two factors on top, as where the search for a layer above them found no more than chance.
-    model = HierarchicalCorex((2,), n_init=1, random_state=0).fit(table).set_params(layers="auto")
+    model = HierarchicalCorex((2,), n_states=2, n_init=1, random_state=0).fit(table).set_params(layers="auto")
     no_upper = NoUpper(NoUpperReason.NOT_DISCRETE, f"{IMAGE} {ESCAPES} $x^2$")
     none = dict.fromkeys(("upper", "upper_stderr", "upper_theorem", "entropy_lower", "entropy_upper"))
     fitted = replace(

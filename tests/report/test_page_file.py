@@ -72,7 +72,7 @@ def test_details_are_those_of_the_samples(gene_fit, gene_page):
 
 def test_means_are_told_of_continuous_variables(tmp_path):
     table, kinds = mixed_table(np.random.default_rng(0), 200, missing=0.1)
-    model = Corex(3, marginals=kinds, random_state=0).fit(table)
+    model = Corex(3, n_states=2, marginals=kinds, random_state=0).fit(table)
     model.report(tmp_path / "report.html")
     data = data_of(tmp_path / "report.html")
     states = model.transform(table)
@@ -108,7 +108,7 @@ def test_the_most_frequent_of_many_values_is_told(tmp_path):
     letters = np.array(list("abcdef"))
     codes = np.where(rng.random((5, 300)) < 0.7, 4 * coin, rng.integers(6, size=(5, 300)))
     X = pd.DataFrame(dict(zip("vwxyz", letters[codes], strict=True)))
-    model = Corex(1, random_state=0).fit(X)
+    model = Corex(1, n_states=2, random_state=0).fit(X)
     model.report(tmp_path / "report.html", X)
     (detail,) = data_of(tmp_path / "report.html")["details"].values()
     states = model.transform(X)[:, 0]
@@ -196,7 +196,7 @@ def test_the_samples_of_the_fit_are_known_until_the_model_is_saved(gene_fit, tmp
 def test_any_kind_of_frame_gets_a_report(make, gene_fit, tmp_path):
     _, frame, groups = gene_fit
     table = make(frame.reset_index(drop=True))
-    model = Corex(3, n_init=1, random_state=0).fit(table)
+    model = Corex(3, n_states=2, n_init=1, random_state=0).fit(table)
     model.report(tmp_path / "report.html", table, groups=groups)
     assert "300 samples" in (tmp_path / "report.html").read_text()
 
@@ -214,7 +214,10 @@ def test_any_kind_of_frame_gets_a_report(make, gene_fit, tmp_path):
     ids=["noise", "constants", "one column", "all missing", "copies"],
 )
 def test_tables_with_little_in_them_get_a_report(X, tmp_path):
-    for model in (Corex(2, n_init=1, random_state=0), HierarchicalCorex((2, 1), n_init=1, random_state=0)):
+    for model in (
+        Corex(2, n_states=2, n_init=1, random_state=0),
+        HierarchicalCorex((2, 1), n_states=2, n_init=1, random_state=0),
+    ):
         model.fit(X).report(tmp_path / "report.html", X)
         assert f"{len(X)} samples" in (tmp_path / "report.html").read_text()
         model._repr_html_()
@@ -223,7 +226,9 @@ def test_tables_with_little_in_them_get_a_report(X, tmp_path):
 def test_long_names_are_cut_and_many_links_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr("hicorex.report.map.MOST_LINKS", 10)
     X, _ = make_latent_tree(200, 30, 3, random_state=0)
-    model = Corex(3, n_init=1, random_state=0).fit(pd.DataFrame(X, columns=[f"{i} {'long ' * 50}" for i in range(30)]))
+    model = Corex(3, n_states=2, n_init=1, random_state=0).fit(
+        pd.DataFrame(X, columns=[f"{i} {'long ' * 50}" for i in range(30)])
+    )
     model.report(tmp_path / "report.html")
     drawn = data_of(tmp_path / "report.html")["map"]
     weights = np.sort((model.alpha_ * model.mutual_information_).ravel())
@@ -266,7 +271,7 @@ def test_the_style_of_the_user_does_not_matter(gene_fit, gene_page, tmp_path):
 def test_names_like_colours_stay_names():
     names = ["#332288", "#000000", "stroke: #ffffff", "#010203"]
     X, _ = make_latent_tree(100, 4, 1, flip=(0.05, 0.05), random_state=0)
-    html = Corex(1, n_init=1, random_state=0).fit(pd.DataFrame(X, columns=names))._repr_html_()
+    html = Corex(1, n_states=2, n_init=1, random_state=0).fit(pd.DataFrame(X, columns=names))._repr_html_()
     picture = html[html.index("<svg class") :]
     for name in names:
         assert f">{name}<" in picture
@@ -274,7 +279,7 @@ def test_names_like_colours_stay_names():
 
 def test_names_in_pictures_are_text(tmp_path):
     X = make_latent_tree(60, 6, 1, random_state=0)[0]
-    model = Corex(1, n_init=1, random_state=0).fit(X)
+    model = Corex(1, n_states=2, n_init=1, random_state=0).fit(X)
     model.report(tmp_path / "report.html", X, row_names=[f"日本{i}" for i in range(60)])
     assert len(re.findall(r"<text[^>]*>日本\d+</text>", (tmp_path / "report.html").read_text("utf-8"))) > 5
 
@@ -291,6 +296,6 @@ def test_notebooks_show_the_report_in_small(gene_fit):
 
 def test_hostile_names_in_notebooks_are_text():
     table = named_table(HOSTILE_PAGE)
-    html = Corex(2, n_init=1, random_state=0).fit(table)._repr_html_()
+    html = Corex(2, n_states=2, n_init=1, random_state=0).fit(table)._repr_html_()
     ours = html[html.index('<div class="hicorex"') :]
     assert not {"img", "script", "b"} & {tag for tag, _ in Elements(ours).found}

@@ -31,7 +31,7 @@ def test_a_page_loads_and_draws(visit, gene_page):
 def test_names_keep_apart(visit, tmp_path):
     """Also at the top of the ring, where its two ends meet, and as many as there is room for."""
     X, _ = make_latent_tree(100, 900, 20, random_state=0)
-    Corex(20, n_init=1, structure="tree", random_state=0).fit(X).report(tmp_path / "report.html")
+    Corex(20, n_states=2, n_init=1, structure="tree", random_state=0).fit(X).report(tmp_path / "report.html")
     page = visit(tmp_path / "report.html")
     place = np.sort(np.array(data_of(tmp_path / "report.html")["map"]["place"])[page.evaluate("hicorex.state.named")])
     gaps = np.diff([*place, place[0] + 1]) * 2 * np.pi * page.evaluate("hicorex.state.scale")
@@ -200,7 +200,7 @@ def test_the_map_is_saved_as_a_picture(visit, gene_page, tmp_path):
 
 
 def test_a_model_without_links_says_so(visit, tmp_path):
-    Corex(1, n_init=1, random_state=0).fit(np.ones((9, 3))).report(tmp_path / "report.html")
+    Corex(1, n_states=2, n_init=1, random_state=0).fit(np.ones((9, 3))).report(tmp_path / "report.html")
     page = visit(tmp_path / "report.html")
     assert n_shown(page) == 0
     assert "Nothing is explained" in page.locator("#summary").inner_text()
@@ -261,7 +261,7 @@ def test_a_narrow_screen_is_wide_enough(visit, gene_page):
 @pytest.mark.slow
 def test_twenty_thousand_variables_are_shown(visit, tmp_path):
     X, _ = make_latent_tree(100, 20_000, 50, random_state=0)
-    model = Corex(50, n_init=1, max_iter=4, random_state=0)
+    model = Corex(50, n_states=2, n_init=1, max_iter=4, random_state=0)
     with pytest.warns(match="max_iter"):
         model.fit(X)
     path = tmp_path / "report.html"

@@ -163,14 +163,14 @@ def test_auto_finds_a_factor_at_least_in_tiny_tables():
     rng = np.random.default_rng(0)
     for shape in ((2, 1), (3, 2), (5, 5)):
         X = rng.normal(size=shape)
-        assert Corex("auto", random_state=0).fit(X).n_factors_ >= 1
-        assert len(HierarchicalCorex("auto", random_state=0).fit(X).layers_) >= 1
+        assert Corex("auto", n_states=2, random_state=0).fit(X).n_factors_ >= 1
+        assert len(HierarchicalCorex("auto", n_states=2, random_state=0).fit(X).layers_) >= 1
 
 
 def test_sizes_that_are_found_have_no_empty_factors():
     X = np.random.default_rng(0).normal(size=(20, 3)) @ np.random.default_rng(1).normal(size=(3, 12))
     for seed in range(4):
-        corex = Corex("auto", n_init=2, random_state=seed).fit(X)
+        corex = Corex("auto", n_states=2, n_init=2, random_state=seed).fit(X)
         assert corex.n_factors_ == corex.tcs_.size == corex.transform(X).shape[1]
         assert np.all(corex.tcs_ > 0)
 
@@ -178,7 +178,7 @@ def test_sizes_that_are_found_have_no_empty_factors():
 def test_heavy_tails_do_not_lead_auto_astray():
     for seed in range(10):
         X = np.random.default_rng(seed).standard_t(1.2, size=(40, 8))
-        model = HierarchicalCorex("auto", n_init=2, random_state=seed).fit(X)
+        model = HierarchicalCorex("auto", n_states=2, n_init=2, random_state=seed).fit(X)
         if not model.layers_[0].sizing_.chosen.explains:
             assert len(model.layers_) == 1
             assert model.stop_reason_ is StopReason.NOTHING
@@ -194,7 +194,7 @@ def test_auto_finds_the_five_traits(real_data):
 
 def test_copies_of_samples_are_not_held_out_from_one_another():
     copies = np.repeat(np.random.default_rng(0).random((15, 30)), 3, axis=0)
-    corex = Corex("auto", random_state=0).fit(copies)
+    corex = Corex("auto", n_states=2, random_state=0).fit(copies)
     assert corex.n_factors_ == 1
     assert corex.sizing_.reason is SizeReason.CHANCE
 

@@ -44,15 +44,15 @@ TREE, _ = make_latent_tree(300, 40, 4, root_flip=0.15, random_state=0)
 
 
 FITS = {
-    "mixed": (lambda: Corex(3, marginals=KINDS, random_state=0), FRAME),
-    "overlap": (lambda: Corex(3, structure="overlap", random_state=np.random.RandomState(3)), TREE),
-    "hierarchy": (lambda: HierarchicalCorex((4, 1), random_state=0), TREE),
+    "mixed": (lambda: Corex(3, n_states=2, marginals=KINDS, random_state=0), FRAME),
+    "overlap": (lambda: Corex(3, n_states=2, structure="overlap", random_state=np.random.RandomState(3)), TREE),
+    "hierarchy": (lambda: HierarchicalCorex((4, 1), n_states=2, random_state=0), TREE),
     "three layers": (
-        lambda: HierarchicalCorex((4, 2, 1), structure="tree", max_iter=15, random_state=0),
+        lambda: HierarchicalCorex((4, 2, 1), n_states=2, structure="tree", max_iter=15, random_state=0),
         TREE.astype(float),
     ),
-    "size found": (lambda: Corex("auto", marginals=KINDS, random_state=0), FRAME),
-    "sizes found": (lambda: HierarchicalCorex("auto", random_state=0), TREE),
+    "size found": (lambda: Corex("auto", n_states=2, marginals=KINDS, random_state=0), FRAME),
+    "sizes found": (lambda: HierarchicalCorex("auto", n_states=2, random_state=0), TREE),
 }
 
 
@@ -80,19 +80,19 @@ def test_fit_stopped_again_and_again_gives_the_same_bits(name, saves, tmp_path, 
 
 def test_fit_without_random_state_goes_on_with_its_own(tmp_path, stopping, monkeypatch):
     with pytest.raises(Stop):
-        Corex(4).fit(TREE, checkpoint=stopping(tmp_path / "c", 4))
+        Corex(4, n_states=2).fit(TREE, checkpoint=stopping(tmp_path / "c", 4))
     monkeypatch.undo()
     path, copy = tmp_path / "c", tmp_path / "copy"
     copy.write_bytes(path.read_bytes())
-    one = Corex(4).fit(TREE, checkpoint=path)
-    two = Corex(4, n_jobs=1).fit(TREE, checkpoint=copy).set_params(n_jobs=None)
+    one = Corex(4, n_states=2).fit(TREE, checkpoint=path)
+    two = Corex(4, n_states=2, n_jobs=1).fit(TREE, checkpoint=copy).set_params(n_jobs=None)
     assert model_bytes(one) == model_bytes(two)
 
 
 def test_finished_checkpoint_gives_the_model_at_once(tmp_path):
-    model = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    model = HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     before = (tmp_path / "c").read_bytes()
-    again = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=str(tmp_path / "c"))
+    again = HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(TREE, checkpoint=str(tmp_path / "c"))
     assert model_bytes(again) == model_bytes(model)
     assert (tmp_path / "c").read_bytes() == before
 
@@ -100,7 +100,7 @@ def test_finished_checkpoint_gives_the_model_at_once(tmp_path):
 def test_checkpoints_are_saved_no_more_often_than_asked(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", lambda *args: saved.append(args))
-    HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=Checkpoint(tmp_path / "c", every=1e6))
+    HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(TREE, checkpoint=Checkpoint(tmp_path / "c", every=1e6))
     assert len(saved) == 2  # after each layer
 
 
@@ -121,9 +121,9 @@ def test_checkpoints_are_saved_no_more_often_than_asked(tmp_path, monkeypatch):
 def test_checkpoint_of_another_fit_is_refused(change, message, tmp_path, stopping):
     X = pd.DataFrame(TREE, columns=[f"v{i}" for i in range(40)])
     with pytest.raises(Stop):
-        HierarchicalCorex((4, 1), random_state=0).fit(X, checkpoint=stopping(tmp_path / "c", 2))
+        HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(X, checkpoint=stopping(tmp_path / "c", 2))
     before = (tmp_path / "c").read_bytes()
-    model = HierarchicalCorex((4, 1), random_state=0)
+    model = HierarchicalCorex((4, 1), n_states=2, random_state=0)
     weight = None
     if isinstance(change, dict):
         model.set_params(**change)
@@ -146,29 +146,31 @@ def test_columns_that_changed_places_are_other_data(tmp_path):
     """Two categories and three go to different blocks, each in order."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(2, size=50), rng.integers(3, size=50)] * 2)
-    Corex(1, random_state=0).fit(X, checkpoint=tmp_path / "c")
+    Corex(1, n_states=2, random_state=0).fit(X, checkpoint=tmp_path / "c")
     with pytest.raises(HicorexError, match="other data"):
-        Corex(1, random_state=0).fit(X[:, [1, 0, 3, 2]], checkpoint=tmp_path / "c")
+        Corex(1, n_states=2, random_state=0).fit(X[:, [1, 0, 3, 2]], checkpoint=tmp_path / "c")
 
 
 def test_another_generator_is_another_fit(tmp_path):
     for seed in (1, 1):
-        model = HierarchicalCorex((4, 1), random_state=np.random.RandomState(seed))
+        model = HierarchicalCorex((4, 1), n_states=2, random_state=np.random.RandomState(seed))
         model.fit(TREE, checkpoint=tmp_path / "c")
     with pytest.raises(HicorexError, match="other random_state"):
-        HierarchicalCorex((4, 1), random_state=np.random.RandomState(99)).fit(TREE, checkpoint=tmp_path / "c")
+        HierarchicalCorex((4, 1), n_states=2, random_state=np.random.RandomState(99)).fit(
+            TREE, checkpoint=tmp_path / "c"
+        )
 
 
 def test_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
-    Corex(1, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    Corex(1, n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     monkeypatch.setattr("hicorex.__version__", "99.0")
     with pytest.raises(HicorexError, match="other version of hicorex"):
-        Corex(1, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+        Corex(1, n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
 
 
 def test_parameters_of_numpy_are_those_of_python(tmp_path):
-    Corex(3, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
-    model = Corex(np.int64(3), tol=np.float64(1e-5), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    Corex(3, n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    model = Corex(np.int64(3), n_states=2, tol=np.float64(1e-5), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert not hasattr(model, "sizing_")
 
 
@@ -193,7 +195,7 @@ def test_large_tables_go_on_to_the_same_bits(n_jobs, tmp_path, stopping):
 
 
 def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
-    whole = Corex("auto", random_state=0).fit(TREE)
+    whole = Corex("auto", n_states=2, random_state=0).fit(TREE)
     real, passes = layer_passes.run_pass, []
 
     def run_pass(*args, **more):
@@ -206,7 +208,7 @@ def test_interrupt_while_sizes_are_tried_loses_nothing(tmp_path, monkeypatch):
     runs = 1
     while True:
         try:
-            model = Corex("auto", random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+            model = Corex("auto", n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
             break
         except KeyboardInterrupt:
             assert read_archive(tmp_path / "c", "checkpoint")["layer1.stage"][1].run.iteration > 0
@@ -225,14 +227,14 @@ def test_interrupt_with_a_full_disk_is_an_interrupt_still(tmp_path, monkeypatch)
     monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", full)
     monkeypatch.setattr(layer_passes, "run_pass", stop)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="no space left"):
-        Corex(4).fit(TREE, checkpoint=tmp_path / "c")
+        Corex(4, n_states=2).fit(TREE, checkpoint=tmp_path / "c")
 
 
 def test_a_second_interrupt_ends_the_saving_and_leaves_the_last_checkpoint(tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    model = Corex(4, random_state=0)
+    model = Corex(4, n_states=2, random_state=0)
     with pytest.MonkeyPatch.context() as once:
         once.setattr(layer_passes, "run_pass", stop)
         with pytest.raises(KeyboardInterrupt):
@@ -250,7 +252,7 @@ def test_a_second_interrupt_ends_the_saving_and_leaves_the_last_checkpoint(tmp_p
 def test_drafts_of_a_killed_process_are_removed_and_no_others(tmp_path):
     for name in (".c[1].0123456789ab.draft", ".c1.0123456789ab.draft", ".c[1].x.0123456789ab.draft"):
         (tmp_path / name).write_text("")
-    Corex(1, random_state=0).fit(TREE, checkpoint=tmp_path / "c[1]")
+    Corex(1, n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c[1]")
     assert sorted(f.name for f in tmp_path.iterdir()) == [
         ".c1.0123456789ab.draft",
         ".c[1].x.0123456789ab.draft",
@@ -259,33 +261,33 @@ def test_drafts_of_a_killed_process_are_removed_and_no_others(tmp_path):
 
 
 def test_other_files_are_no_checkpoints(tmp_path):
-    model = Corex(2, random_state=0).fit(TREE)
+    model = Corex(2, n_states=2, random_state=0).fit(TREE)
     model.save(tmp_path / "model")
     (tmp_path / "text").write_text("hello")
     for name, message in (("model", "is a model; a checkpoint is needed"), ("text", "is not a file of hicorex")):
         with pytest.raises(HicorexError, match=message):
-            Corex(2).fit(TREE, checkpoint=tmp_path / name)
+            Corex(2, n_states=2).fit(TREE, checkpoint=tmp_path / name)
 
 
 def test_disk_that_is_full_does_not_end_the_fit(tmp_path, monkeypatch):
     def full(*_):
         raise HicorexError("c cannot be written: no space left on device.")
 
-    whole = HierarchicalCorex((4, 1), random_state=0).fit(TREE)
+    whole = HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(TREE)
     monkeypatch.setattr("hicorex.storage.checkpoint.write_archive", full)
     with pytest.warns(UserWarning, match="no space left on device. The fit goes on without a new checkpoint"):
-        model = HierarchicalCorex((4, 1), random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+        model = HierarchicalCorex((4, 1), n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert model_bytes(model) == model_bytes(whole)
 
 
 def test_folder_that_is_not_there_is_told_before_the_fit(tmp_path):
     with pytest.raises(HicorexError, match=r"No checkpoint can be written to the folder .*nowhere; choose another"):
-        Corex(2).fit(TREE, checkpoint=tmp_path / "nowhere" / "c")
+        Corex(2, n_states=2).fit(TREE, checkpoint=tmp_path / "nowhere" / "c")
 
 
 def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
     """Ctrl-C comes in the middle of an iteration: what the one before had reached is in the file."""
-    whole = Corex(4, random_state=0).fit(TREE)
+    whole = Corex(4, n_states=2, random_state=0).fit(TREE)
     passes = []
     real = layer_passes.run_pass
 
@@ -297,9 +299,9 @@ def test_interrupt_keeps_the_last_whole_iteration(tmp_path, monkeypatch):
 
     monkeypatch.setattr(layer_passes, "run_pass", run_pass)
     with pytest.raises(KeyboardInterrupt):
-        Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+        Corex(4, n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert read_archive(tmp_path / "c", "checkpoint")["layer1.stage"][1].run.iteration == 5
-    model = Corex(4, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
+    model = Corex(4, n_states=2, random_state=0).fit(TREE, checkpoint=tmp_path / "c")
     assert model_bytes(model) == model_bytes(whole)
 
 

@@ -165,7 +165,13 @@ def test_small_files_take_little_memory(name):
 def test_models_take_less_than_ten_times_their_file():
     frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (40, 600)).astype(float)).add_prefix("v")
     for kind in ("rank", "categorical", "gaussian"):
-        settings = {"marginals": dict.fromkeys(frame, kind), "n_init": 1, "max_iter": 2, "random_state": 0}
+        settings = {
+            "n_states": 2,
+            "marginals": dict.fromkeys(frame, kind),
+            "n_init": 1,
+            "max_iter": 2,
+            "random_state": 0,
+        }
         with pytest.warns(ConvergenceWarning):
             raw = model_bytes(Corex(1, **settings).fit(frame))
         tracemalloc.start()
@@ -178,7 +184,7 @@ def test_one_long_category_among_many_is_stored_and_read():
     """In memory every text of an array takes as much room as the longest."""
     texts = np.array([f"c{i}" for i in range(300)])
     frame = pd.DataFrame({"a": [*texts, "long " * 2000] * 2, "b": [*texts, "c0"] * 2})
-    model = Corex(1, n_init=1, max_iter=3, random_state=0).fit(frame)
+    model = Corex(1, n_states=2, n_init=1, max_iter=3, random_state=0).fit(frame)
     raw = model_bytes(model)
     again = model_from(raw)
     assert model_bytes(again) == raw
@@ -191,7 +197,10 @@ def test_the_smallest_models_are_read_again(n_columns, tmp_path):
     """With names in other scripts, which take more room in a file and in memory."""
     frame = pd.DataFrame({"\u5927\u304d\u3055" + "\u00e4" * i: [0, 1] * 5 for i in range(n_columns)})
     for table in (frame, frame.to_numpy(), frame.astype(float), frame.astype(str)):
-        for model in (Corex(1, max_iter=1, random_state=0), HierarchicalCorex((1,), max_iter=1, random_state=0)):
+        for model in (
+            Corex(1, n_states=2, max_iter=1, random_state=0),
+            HierarchicalCorex((1,), n_states=2, max_iter=1, random_state=0),
+        ):
             model.fit(table, checkpoint=tmp_path / "c")
             model.with_reading({"missing": ["k\u00e4se"], "row_names": "Gr\u00f6\u00dfe", "words": {}, "names": None})
             model.save(tmp_path / "m")
@@ -222,7 +231,7 @@ def test_models_of_odd_tables_are_read_again(tmp_path):
         assert all(np.isfinite(scores).all() for _, scores in model.fitted_.layers[0].encoder.ranks.values()), name
         model.save(tmp_path / "m")
         np.testing.assert_array_equal(hicorex.load(tmp_path / "m").transform(table), model.transform(table))
-    stream = Corex(2, n_init=2, random_state=0).partial_fit(codes).partial_fit(codes)
+    stream = Corex(2, n_states=2, n_init=2, random_state=0).partial_fit(codes).partial_fit(codes)
     record = stream.record()
     record.histories_ = [own[: len(own) - 1] for own in record.histories_]  # as the first version left them
     again = model_from(to_bytes("model", record))
@@ -232,7 +241,7 @@ def test_models_of_odd_tables_are_read_again(tmp_path):
 
 
 def test_what_could_not_be_read_again_is_not_saved(tmp_path):
-    model = HierarchicalCorex((2, 1), n_init=1, random_state=0).fit(np.arange(40).reshape(10, 4) // 3 % 2)
+    model = HierarchicalCorex((2, 1), n_states=2, n_init=1, random_state=0).fit(np.arange(40).reshape(10, 4) // 3 % 2)
     with pytest.raises(HicorexError, match=r"could not be read again: layers \(1, 2\) grow upward.* or fit again\."):
         model.set_params(layers=(1, 2)).save(tmp_path / "m")
     assert not (tmp_path / "m").exists()
@@ -304,10 +313,10 @@ def _command(*words, cwd):
 
 TREE = hicorex.datasets.make_latent_tree(80, 12, 3, root_flip=0.2, random_state=0)[0]
 FITS = {
-    "run": lambda: Corex(3, n_init=2, max_iter=6, tol=0, random_state=0),
-    "sizes": lambda: Corex("auto", max_iter=6, random_state=0),
-    "batches": lambda: Corex(2, n_init=2, max_iter=6, tol=0, batch_size=30, random_state=0),
-    "fitted": lambda: HierarchicalCorex((3, 1), n_init=2, max_iter=6, random_state=0),
+    "run": lambda: Corex(3, n_states=2, n_init=2, max_iter=6, tol=0, random_state=0),
+    "sizes": lambda: Corex("auto", n_states=2, max_iter=6, random_state=0),
+    "batches": lambda: Corex(2, n_states=2, n_init=2, max_iter=6, tol=0, batch_size=30, random_state=0),
+    "fitted": lambda: HierarchicalCorex((3, 1), n_states=2, n_init=2, max_iter=6, random_state=0),
 }
 
 
@@ -351,16 +360,16 @@ def test_changed_checkpoints_are_refused_or_gone_on_from(name, tmp_path, monkeyp
 
 def test_a_checkpoint_sets_only_what_a_checkpoint_holds(tmp_path):
     path = tmp_path / "c"
-    whole = Corex(2, n_init=1, max_iter=5, random_state=0)
+    whole = Corex(2, n_states=2, n_init=1, max_iter=5, random_state=0)
     with pytest.warns(ConvergenceWarning):
         whole.fit(TREE, checkpoint=path)
     notes = read_archive(path, "checkpoint")
     for key, value in {"transform": "mine", "n_states": 3, "_training": "mine", "__class__": "mine"}.items():
         write_archive(path, "checkpoint", notes | {"layer1.fitted": notes["layer1.fitted"] | {key: value}})
-        model = Corex(2, n_init=1, max_iter=5, random_state=0)
+        model = Corex(2, n_states=2, n_init=1, max_iter=5, random_state=0)
         with pytest.raises(HicorexError, match=r"c does not hold together \(an entry .*delete it to start anew"):
             model.fit(TREE, checkpoint=path)
         assert "transform" not in vars(model)
     write_archive(path, "checkpoint", notes | {"layer1.password": "x"})
     with pytest.raises(HicorexError, match="delete it to start anew"):
-        Corex(2, random_state=0).fit(TREE, checkpoint=path)
+        Corex(2, n_states=2, random_state=0).fit(TREE, checkpoint=path)

@@ -225,7 +225,7 @@ def test_there_is_a_file_of_every_format():
 )
 def test_why_a_hierarchy_of_format_1_stops_is_told_by_its_data(asked, words, reason):
     X = make_independent_clusters(random_state=0)[0]
-    model = HierarchicalCorex(asked, n_init=2, random_state=0).fit(X)
+    model = HierarchicalCorex(asked, n_states=2, n_init=2, random_state=0).fit(X)
     record = model.record()
     record.stop_reason_ = words
     vars(record).pop("next_sizing_", None)

@@ -26,7 +26,7 @@ def test_what_hicorex_writes_is_known_and_no_other_kind(name, result_folder, tmp
         pd.read_csv(result_folder / "r" / "samples.csv").to_parquet(path, index=False)
     if name == "checkpoint":
         path = tmp_path / name
-        hicorex.Corex(1, n_init=1, max_iter=5, random_state=0).fit(TABLE, checkpoint=path)
+        hicorex.Corex(1, n_states=2, n_init=1, max_iter=5, random_state=0).fit(TABLE, checkpoint=path)
     assert {kind for kind in BEGINNINGS if is_written(path, kind)} == {RESULTS.get(name)} - {None}
 
 

@@ -49,10 +49,10 @@ class Corex(LayeredEstimator):
 
     Parameters
     ----------
-    n_factors : int or "auto", default=2
-        Number of latent factors, m. Factors that the data have no use for stay empty. "auto" takes as
-        many as raise the bound on held-out samples by enough, and says why in ``sizing_``.
-    n_states : int or "auto", default=2
+    n_factors : int or "auto", default="auto"
+        Number of latent factors, m. "auto" takes as many as raise the bound on held-out samples by enough, and says why
+        in ``sizing_``. Of a number that is given, factors that the data have no use for stay empty.
+    n_states : int or "auto", default="auto"
         Number of states of each factor, k. "auto" takes as few as explain nearly as much of held-out samples as the
         best size does, together with ``n_factors`` where that is "auto" as well.
     marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
@@ -121,7 +121,9 @@ class Corex(LayeredEstimator):
     >>> from hicorex import Corex
     >>> from hicorex.datasets import make_independent_clusters
     >>> X, truth = make_independent_clusters(random_state=0)
-    >>> corex = Corex(n_factors=4, random_state=0).fit(X)
+    >>> corex = Corex(random_state=0).fit(X)
+    >>> corex.n_factors_, corex.n_states_
+    (4, 2)
     >>> corex.transform(X).shape
     (100, 4)
     >>> bool(abs(corex.tc_ / truth.total_correlation - 1) < 0.01)
@@ -144,9 +146,9 @@ class Corex(LayeredEstimator):
 
     def __init__(
         self,
-        n_factors: int | Literal["auto"] = 2,
+        n_factors: int | Literal["auto"] = "auto",
         *,
-        n_states: int | Literal["auto"] = 2,
+        n_states: int | Literal["auto"] = "auto",
         marginals: Any = "auto",
         structure: Literal["unique", "overlap", "tree"] = "unique",
         n_init: int | Literal["auto"] = "auto",

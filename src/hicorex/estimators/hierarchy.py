@@ -46,10 +46,11 @@ class HierarchicalCorex(LayeredEstimator):
 
     Parameters
     ----------
-    layers : tuple of int or "auto", default=(8, 2, 1)
-        Number of factors of each layer, from the bottom up, never growing. "auto" sizes each layer by the
-        bound on held-out samples and adds layers while that raises the bound; ``stop_reason_`` says why it stopped.
-    n_states : int, one for each layer, or "auto", default=2
+    layers : tuple of int or "auto", default="auto"
+        Number of factors of each layer, from the bottom up, never growing, such as (8, 2, 1). "auto" sizes each layer
+        by the bound on held-out samples and adds layers while that raises the bound; ``stop_reason_`` says why it
+        stopped.
+    n_states : int, one for each layer, or "auto", default="auto"
         Number of states of each factor. "auto" chooses a number for each layer, as in ``Corex``.
     marginals, structure, n_init, max_iter, tol, batch_size, parsimony, n_jobs, random_state, verbose
         As in ``Corex``; the marginals are those of the first layer, above it they are categorical.
@@ -77,7 +78,9 @@ class HierarchicalCorex(LayeredEstimator):
     >>> from hicorex import HierarchicalCorex
     >>> from hicorex.datasets import make_latent_tree
     >>> X, truth = make_latent_tree(500, 60, 6, root_flip=0.15, random_state=0)
-    >>> model = HierarchicalCorex((6, 1), random_state=0).fit(X)
+    >>> model = HierarchicalCorex(random_state=0).fit(X)
+    >>> [layer.n_factors_ for layer in model.layers_]
+    [6, 1]
     >>> model.transform(X).shape
     (500, 7)
     >>> print(*model.get_feature_names_out()[-2:])
@@ -97,9 +100,9 @@ class HierarchicalCorex(LayeredEstimator):
 
     def __init__(
         self,
-        layers: Any = (8, 2, 1),
+        layers: Any = "auto",
         *,
-        n_states: Any = 2,
+        n_states: Any = "auto",
         marginals: Any = "auto",
         structure: Literal["unique", "overlap", "tree"] = "unique",
         n_init: int | Literal["auto"] = "auto",

@@ -39,7 +39,7 @@ def load(path: Any) -> LayeredEstimator:
     >>> import tempfile
     >>> import hicorex
     >>> X, truth = hicorex.datasets.make_independent_clusters(random_state=0)
-    >>> model = hicorex.Corex(4, random_state=0).fit(X)
+    >>> model = hicorex.Corex(4, n_states=2, random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/coins.hicorex")
     ...     again = hicorex.load(f"{folder}/coins.hicorex")

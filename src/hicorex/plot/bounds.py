@@ -39,7 +39,7 @@ def bounds(model_or_bounds: "LayeredEstimator | Bounds", *, ax: "Axes | None" = 
     >>> from hicorex import HierarchicalCorex, plot
     >>> from hicorex.datasets import make_latent_tree
     >>> X, _ = make_latent_tree(500, 60, 6, root_flip=0.15, random_state=0)
-    >>> model = HierarchicalCorex((6, 1), n_init=4, random_state=0).fit(X)
+    >>> model = HierarchicalCorex((6, 1), n_states=2, n_init=4, random_state=0).fit(X)
     >>> ax = plot.bounds(model.bounds(cv=2))
     >>> len(ax.patches)  # two layers and the upper bound
     3

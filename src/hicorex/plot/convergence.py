@@ -36,7 +36,7 @@ def convergence(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" 
     >>> from hicorex import Corex, plot
     >>> from hicorex.datasets import make_latent_tree
     >>> X, _ = make_latent_tree(200, 30, 3, random_state=0)
-    >>> ax = plot.convergence(Corex(3, n_init=4, random_state=0).fit(X))
+    >>> ax = plot.convergence(Corex(3, n_states=2, n_init=4, random_state=0).fit(X))
     >>> len(ax.lines)
     4
     """

@@ -86,7 +86,7 @@ def factor(
     >>> from hicorex import Corex, plot
     >>> from hicorex.datasets import make_latent_tree
     >>> X, _ = make_latent_tree(200, 30, 3, random_state=0)
-    >>> ax = plot.factor(Corex(3, n_init=4, random_state=0).fit(X), "layer1_factor0", top=4)
+    >>> ax = plot.factor(Corex(3, n_states=2, n_init=4, random_state=0).fit(X), "layer1_factor0", top=4)
     >>> len(ax.get_yticks())
     4
     """

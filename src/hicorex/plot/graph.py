@@ -73,7 +73,7 @@ def graph(
     >>> from hicorex import Corex, plot
     >>> from hicorex.datasets import make_latent_tree
     >>> X, truth = make_latent_tree(200, 30, 3, random_state=0)
-    >>> model = Corex(3, n_init=4, random_state=0).fit(X)
+    >>> model = Corex(3, n_states=2, n_init=4, random_state=0).fit(X)
     >>> ax = plot.graph(model, groups={f"x{i}": f"group {c}" for i, c in enumerate(truth.clusters)})
     >>> len(ax.get_legend().get_texts())
     3

@@ -78,7 +78,7 @@ def pointwise(
     >>> from hicorex import Corex, plot
     >>> from hicorex.datasets import make_latent_tree
     >>> X, _ = make_latent_tree(200, 30, 3, random_state=0)
-    >>> model = Corex(3, n_init=4, random_state=0).fit(X)
+    >>> model = Corex(3, n_states=2, n_init=4, random_state=0).fit(X)
     >>> ax = plot.pointwise(model, X, surprising=3)
     >>> len(ax.texts)
     3

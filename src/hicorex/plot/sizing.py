@@ -35,7 +35,7 @@ def sizing(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" = Non
     >>> from hicorex import Corex, plot
     >>> from hicorex.datasets import make_independent_clusters
     >>> X, _ = make_independent_clusters(random_state=0)
-    >>> ax = plot.sizing(Corex("auto", random_state=0).fit(X))
+    >>> ax = plot.sizing(Corex(random_state=0).fit(X))
     >>> ax.get_xlabel()
     'factors'
     """

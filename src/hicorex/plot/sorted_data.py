@@ -47,7 +47,7 @@ def sorted_data(model: "LayeredEstimator", X: Any, *, ax: Any = None) -> Any:
     >>> from hicorex import Corex, plot
     >>> from hicorex.datasets import make_latent_tree
     >>> X, _ = make_latent_tree(200, 30, 3, random_state=0)
-    >>> before, after = plot.sorted_data(Corex(3, n_init=4, random_state=0).fit(X), X)
+    >>> before, after = plot.sorted_data(Corex(3, n_states=2, n_init=4, random_state=0).fit(X), X)
     >>> after.images[0].get_array().shape
     (200, 30)
     """

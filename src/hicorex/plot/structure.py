@@ -53,7 +53,7 @@ def structure(model: "LayeredEstimator", *, layer: int = 1, ax: "Axes | None" = 
     >>> from hicorex import Corex, plot
     >>> from hicorex.datasets import make_latent_tree
     >>> X, _ = make_latent_tree(200, 30, 3, random_state=0)
-    >>> ax = plot.structure(Corex(3, n_init=4, random_state=0).fit(X))
+    >>> ax = plot.structure(Corex(3, n_states=2, n_init=4, random_state=0).fit(X))
     >>> ax.images[0].get_array().shape
     (3, 30)
     """
