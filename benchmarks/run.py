@@ -48,6 +48,7 @@ BENCHMARKS = (
     "stability",
     "noise",
     "smoothing",
+    "amounts",
     "reading",
     "command_line",
     "report",

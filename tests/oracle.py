@@ -173,3 +173,21 @@ def objective(columns, weight, labels, prior, marginals, alpha):
                         w * alpha[i][j] * sum(q[s] * (log_p(x, m) - mixture) for s, m in enumerate(marginals[i][j]))
                     )
     return total / weight.sum()
+
+
+def told_of_states(values, labels, weight):
+    """E log q(y|x) / p(y) of one column, where q has a Gaussian for each state, smoothed by one sample of (0, 1)."""
+    states = range(max(labels) + 1)
+    share = [sum(weight[labels == y]) / sum(weight) for y in states]
+
+    def log_q(x, y):
+        own = labels == y
+        mean = sum(weight[own] * values[own]) / (sum(weight[own]) + 1)
+        variance = max((sum(weight[own] * values[own] ** 2) + 1) / (sum(weight[own]) + 1) - mean**2, 1e-4)
+        return -np.log(variance) / 2 - (x - mean) ** 2 / variance / 2
+
+    total = 0.0
+    for x, label, w in zip(values, labels, weight, strict=True):
+        evidence = sum(share[y] * np.exp(log_q(x, y)) for y in states)
+        total += w * (log_q(x, label) - np.log(evidence))
+    return max(total / sum(weight), 0)

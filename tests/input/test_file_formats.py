@@ -177,13 +177,13 @@ def test_sparse_matrices_with_an_index_beyond_the_table_are_refused():
     refused(file.getvalue(), "begins like a NumPy file but is broken")
 
 
-def test_workbooks_are_refused():
+def test_broken_workbooks_are_refused():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    refused(file.getvalue(), "is an Excel workbook; save its sheet as CSV")
-    refused(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "is an Excel workbook; save its sheet as CSV")
+    refused(file.getvalue(), "begins like a workbook but is broken")
+    refused(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "begins like a workbook but is broken")
 
 
 def test_archives_are_refused():

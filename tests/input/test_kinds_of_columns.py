@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
-from written import arrow_file, cells, decision, lines, notes, npy, parquet, read, read_for, reasons
+from written import arrow_file, cells, decision, lines, npy, parquet, read, read_for, reasons
 
 from hicorex import HicorexError
 from hicorex.input.words import reason_in_words
@@ -30,7 +30,7 @@ def test_whole_numbers_of_long_tables_are_told_alike():
     frame = {"few": 10 ** (i % 5), "many": i * 977 % 1_000_003, "some": i % 1000 - 500, "same": i * 0 + 7}
     frame["gaps"] = np.where(i % 2, np.nan, 1e6 * (i % 3))
     table = read(parquet(pa.table(frame)))
-    assert reasons(table) == [
+    assert [reason.split(";")[0] for reason in reasons(table)] == [
         "whole numbers, 5 different",
         "whole numbers, more than 20 different: read as amounts",
         "whole numbers, 1000 different: read as amounts",
@@ -282,13 +282,3 @@ def test_columns_of_unusual_types_are_told_used_or_refused():
     for name in ("list", "bytes"):
         with pytest.raises(HicorexError, match=f"Column '{name}' holds values of type .*, which cannot name rows"):
             read(source, row_names=name)
-
-
-def test_heavy_tails_are_told():
-    rng = np.random.default_rng(0)
-    rows = zip(np.exp(2 * rng.normal(size=500)), rng.normal(size=500), rng.random(500), strict=True)
-    text = lines("income,height,share", [tuple(round(v, 6) for v in row) for row in rows])
-    assert notes(read(text)) == ("heavy tails in 'income': read as rank, by --kinds, they may explain more",)
-    assert notes(read(text, kinds={"income": "rank"})) == ()
-    array = np.column_stack([np.exp(2 * rng.normal(size=30_000)), rng.normal(size=30_000)])
-    assert "heavy tails in 'x0':" in notes(read(npy(array)))[1]

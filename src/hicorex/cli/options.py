@@ -26,7 +26,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, Feather, .npy or .npz file; a folder of Parquet files; - for standard input.",
+        help="CSV, TSV, JSON, Parquet, Feather, .npy or .npz file, workbook, file of SPSS, Stata, SAS, AnnData or R; "
+        "a folder of Parquet files; - for standard input.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, or the folder of results that holds it.")]
@@ -51,6 +52,7 @@ Header = Annotated[
     ),
 ]
 SkipLines = Annotated[int, typer.Option(min=0, help="Lines of a text file before the table, such as those of a title.")]
+Sheet = Annotated[str | None, typer.Option(help="The sheet of a workbook; the first that has cells by default.")]
 SecondHeader = Annotated[
     bool | None,
     typer.Option(
@@ -91,6 +93,7 @@ class TextOptions:
     encoding: Encoding = None
     header: Header = None
     skip_lines: SkipLines = 0
+    sheet: Sheet = None
     second_header: SecondHeader = None
     transpose: Transpose = False
 
@@ -106,6 +109,7 @@ class TextOptions:
             "missing": tuple(self.missing or ()),
             "row_names": self.row_names,
             "skip_lines": self.skip_lines,
+            "sheet": self.sheet,
             "second_header": self.second_header,
             "transpose": self.transpose,
         }

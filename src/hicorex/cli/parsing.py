@@ -8,6 +8,11 @@ from hicorex.exceptions import HicorexError
 
 # What hicorex takes before it has read anything, and a little.
 LEAST_MEMORY = 500 * 10**6
+# Endings that the folder of results goes without.
+ENDINGS = (
+    "csv|tsv|tab|txt|json|jsonl|ndjson|parquet|feather|arrow|npy|npz|xlsx|xlsm|xlsb|xls|ods|z?sav|dta|sas7bdat|xpt"
+    "|h5ad|rds"
+)
 
 
 def whole_numbers(text: str, option: str, remedy: str) -> tuple[int, ...]:
@@ -56,7 +61,7 @@ def character(text: str | None) -> str | None:
 def stem(data: str) -> str:
     """What results are called by default: as the file, without its endings."""
     name = "stdin" if data == "-" else Path(data).name
-    name = re.sub(r"(\.(csv|tsv|tab|txt|parquet|feather|arrow|npy|npz))?(\.(gz|bz2|xz|zst))?$", "", name)
+    name = re.sub(rf"(\.({ENDINGS}))?(\.(gz|bz2|xz|zst))?$", "", name)
     return name or "data"
 
 

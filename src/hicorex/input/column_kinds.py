@@ -155,6 +155,8 @@ class ColumnDecision(NamedTuple):
         """The decision after all rows have been looked at, where some had told another kind."""
         if kind is self.kind:
             return self
+        if {kind, self.kind} == {ColumnKind.GAUSSIAN, ColumnKind.RANK}:
+            return self._replace(kind=kind)
         reason = ColumnReason.CODES if kind is ColumnKind.CATEGORICAL else ColumnReason.NUMBERS
         return self._replace(kind=kind, reason=reason, n_different=None)
 

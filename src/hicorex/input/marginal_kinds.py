@@ -23,6 +23,10 @@ class Wishes(NamedTuple):
     kinds: list[str]
     of_numbers: dict[int, str]
 
+    def leave_open(self, i: int) -> bool:
+        """Whether nobody says what a column of numbers is."""
+        return self.kinds[i] == AUTO and i not in self.of_numbers
+
 
 def wishes_of(source: Source, marginals: Any) -> Wishes:
     """What is asked for each column.

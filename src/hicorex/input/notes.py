@@ -72,13 +72,6 @@ class MoreRenamed(Note):
 
 
 @dataclass(frozen=True)
-class HeavyTails(Note):
-    """The columns of amounts with heavy tails."""
-
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class PerhapsMissing(Note):
     """A number that may stand for missing values, and in how many columns it is."""
 
@@ -138,3 +131,18 @@ class PerhapsWeights(Note):
     """A column that is called as weights of samples are."""
 
     column: str
+
+
+@dataclass(frozen=True)
+class SheetOfSeveral(Note):
+    """The sheet of a workbook that was read, and the number of its sheets."""
+
+    sheet: str
+    n_sheets: int
+
+
+@dataclass(frozen=True)
+class OtherColumns(Note):
+    """Columns beside the matrix of an AnnData object, which are not learned from."""
+
+    columns: tuple[str, ...]

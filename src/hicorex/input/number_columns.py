@@ -6,8 +6,6 @@ import numpy as np
 
 from hicorex.input.column_kinds import MOST_CODES
 
-# Kurtosis from which on amounts have heavy tails.
-HEAVY = 20
 # Numbers that people write for missing values.
 SENTINELS = np.array([-99999, -9999, -999, -99, 99, 999, 9999, 99999])
 # Columns count rows if at least this share of steps is 1, and they get at least so far.
@@ -71,18 +69,6 @@ def study_numbers(values: np.ndarray, markers: np.ndarray) -> NumberColumns:
     for row in np.flatnonzero(runs).tolist():
         runs[row] = _counts(values[row, :1000]) and _counts(values[row])
     return NumberColumns(missing, whole, n_different, low == high, counts_rows, runs, marked, np.stack([low, high]))
-
-
-def has_heavy_tails(values: np.ndarray) -> np.ndarray:
-    """Which columns have a kurtosis far beyond a Gaussian's 3; of long ones, some rows tell."""
-    some = values[:, :: max(1, values.shape[1] // COUNTED_ROWS)].astype(float)
-    known = np.isfinite(some)
-    count = np.maximum(known.sum(axis=1), 1)
-    away = np.where(known, some - (np.where(known, some, 0).sum(axis=1) / count)[:, None], 0)
-    away /= np.maximum(np.abs(away).max(axis=1, initial=0), 1e-300)[:, None]
-    square = away * away
-    variance = np.maximum(square.sum(axis=1), 1e-300)
-    return (square * square).sum(axis=1) * count > HEAVY * variance * variance
 
 
 def stands_apart(values: np.ndarray, value: float) -> bool:

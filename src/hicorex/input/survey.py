@@ -10,6 +10,7 @@ from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import ColumnTypeError, HicorexError
+from hicorex.input.amounts import AmountSample, ranges_of, read_by_rank, sampled
 from hicorex.input.column_kinds import KINDS, MOST_CODES, are_codes
 from hicorex.input.marginal_kinds import AUTO, Wishes
 from hicorex.input.readers import Form, Reader, SparseReader, column_name, slices
@@ -82,6 +83,7 @@ class Survey(NamedTuple):
     categories : by column, the distinct values, rising
     gaps : (n_columns,), whether a column lacks some values
     held : what the columns hold whose kinds the values decide
+    samples : the rows that tell of amounts whether they are read by their ranks
     """
 
     weight_sum: float
@@ -93,6 +95,7 @@ class Survey(NamedTuple):
     categories: dict[int, np.ndarray]
     gaps: np.ndarray
     held: Held
+    samples: list[AmountSample]
 
     def knows(self, i: int, kind: str) -> bool:
         """Whether it has what a column of this kind needs, whose kind was open."""
@@ -145,6 +148,7 @@ class Surveyor:
         self._step = int(np.ceil(n_rows / most))
         self._n_columns = len(kinds)
         self._names = names
+        self._telling = ranges_of(n_rows) if self._open.size else []
 
     def look(self, table: Reader, weight: np.ndarray, rows: slice) -> Survey:
         """What some rows of the table tell, of these weights (T,)."""
@@ -175,6 +179,7 @@ class Surveyor:
             categories,
             gaps,
             held,
+            sampled(table, weight, rows, self._telling),
         )
 
     def _look_at_open(
@@ -244,6 +249,7 @@ class Surveyor:
             categories,
             a.gaps | b.gaps,
             held,
+            a.samples + b.samples,
         )
 
     def _union(self, i: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -273,6 +279,9 @@ def survey_of(
     """The kind of each column, and what all rows of a table tell about columns of these kinds."""
     first = _surveyed(source, wishes.kinds, sample_weight, engine)
     kinds = [_kind(first, i, wishes.of_numbers.get(i)) if kind == AUTO else kind for i, kind in enumerate(wishes.kinds)]
+    is_open = [kind == "gaussian" and wishes.leave_open(i) for i, kind in enumerate(kinds)]
+    for i in read_by_rank(first.samples, kinds, np.array(is_open, bool)):
+        kinds[i] = "rank"
     again = [SKIPPED] * len(kinds)
     for i, kind in enumerate(kinds):
         if wishes.kinds[i] == AUTO and not first.knows(i, kind):

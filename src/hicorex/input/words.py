@@ -2,14 +2,14 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from hicorex.input.column_kinds import MOST_CODES, ColumnDecision, ColumnReason, NumberForm, Resemblance
+from hicorex.input.column_kinds import MOST_CODES, ColumnDecision, ColumnKind, ColumnReason, NumberForm, Resemblance
 from hicorex.input.notes import (
-    HeavyTails,
     ManyTexts,
     MoreRenamed,
     NoHeader,
     Note,
     OnItsSide,
+    OtherColumns,
     PerhapsMissing,
     PerhapsThousands,
     PerhapsWeights,
@@ -18,6 +18,7 @@ from hicorex.input.notes import (
     Renamed,
     SameTwice,
     SecondHeader,
+    SheetOfSeveral,
     ShortHeader,
     TotalRow,
     TrailingDelimiter,
@@ -129,9 +130,6 @@ def note_in_words(note: Note) -> str:
             return f"duplicated name {name!r}: the {which} is called {new_name!r}"
         case MoreRenamed(n_columns):
             return f"{n_columns} further duplicated names are treated likewise"
-        case HeavyTails(columns):
-            shown = ", ".join(map(repr, columns[:3])) + (" and others" if len(columns) > 3 else "")
-            return f"heavy tails in {shown}: read as rank, by --kinds, they may explain more"
         case PerhapsMissing(value, n_columns):
             where = f"{n_columns} columns" if n_columns > 1 else "a column"
             return (
@@ -164,6 +162,11 @@ def note_in_words(note: Note) -> str:
             )
         case PerhapsWeights(column):
             return f"column {column!r} is called as weights of samples are: if it holds them, say --weights {column}"
+        case SheetOfSeveral(sheet, n_sheets):
+            return f"sheet {sheet!r} of {n_sheets}: for another one say --sheet"
+        case OtherColumns(columns):
+            shown = ", ".join(map(repr, columns[:3])) + (" and others" if len(columns) > 3 else "")
+            return f"the matrix X is learned from, not {shown} of obs"
     raise TypeError(f"a note without words: {note!r}")
 
 
@@ -178,6 +181,8 @@ def _beside(decision: ColumnDecision) -> str:
     """What is told of a column beside the reason."""
     missing = f"; {', '.join(map(repr, decision.words))} read as missing" if decision.words else ""
     unit = f"; in {decision.unit}" if decision.unit else ""
+    if decision.kind is ColumnKind.RANK and not decision.as_asked:
+        unit += "; by ranks, which say more of other columns"
     return unit + missing + (_resemblance(decision.resembles) if decision.resembles else "")
 
 

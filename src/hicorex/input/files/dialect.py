@@ -36,6 +36,8 @@ class TextStyle:
         Further markers of missing values, compared as text and as numbers.
     skip_lines :
         The number of lines before the table, such as those of a title.
+    sheet :
+        The sheet of a workbook; None for the first that has cells.
     """
 
     delimiter: str | None = None
@@ -44,6 +46,7 @@ class TextStyle:
     header: bool | None = None
     missing: tuple[str, ...] = ()
     skip_lines: int = 0
+    sheet: str | None = None
 
     def check(self) -> None:
         """Refuse signs that cannot be."""

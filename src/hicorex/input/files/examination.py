@@ -39,7 +39,7 @@ from hicorex.input.files.text_columns import (
     tidy_text,
     values_of,
 )
-from hicorex.input.number_columns import SENTINELS, has_heavy_tails, stands_apart, study_numbers
+from hicorex.input.number_columns import SENTINELS, stands_apart, study_numbers
 from hicorex.input.times import days_of
 
 NOTHING: Mapping[int, ColumnKind] = MappingProxyType({})
@@ -65,7 +65,6 @@ class Examination:
     is_numeric : which columns hold numbers, which can be of any kind
     changed : what is to be taken instead of columns of the file: of an array, the cells that become NaN
     sentinels : numbers that look as if they stood for missing values, and in how many columns
-    heavy : the columns of amounts with heavy tails
     """
 
     decisions: list[ColumnDecision]
@@ -73,7 +72,6 @@ class Examination:
     is_numeric: np.ndarray
     changed: dict[int, Any] = field(default_factory=dict)
     sentinels: Counter[int] = field(default_factory=Counter)
-    heavy: list[int] = field(default_factory=list)
 
     def applied(self, columns: Any, name: str) -> Any:
         """The columns of a file, with those that are to be taken instead."""
@@ -188,7 +186,6 @@ class _Examiner:
             self._replace_marked(places, study.marked, table)
         self._count_sentinels(values, study.extremes)
         self._result.is_numeric[places] = True
-        amounts: list[int] = []
         verdicts: dict[tuple[bool | int, ...], Verdict] = {}  # of tens of thousands of columns, most are alike
         figures = zip(
             places,
@@ -216,9 +213,6 @@ class _Examiner:
                 self._take_ticks(at, table)
             if names_rows:
                 self._result.names_rows[at] = True
-            if kind is ColumnKind.GAUSSIAN:
-                amounts.append(row)
-        self._result.heavy += [places[amounts[at]] for at in np.flatnonzero(has_heavy_tails(values[amounts])).tolist()]
 
     def _take_ticks(self, at: int, table: pa.Table) -> None:
         """A column of 1 or nothing as one of 1 and 0."""

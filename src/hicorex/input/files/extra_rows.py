@@ -53,7 +53,7 @@ def _has_second_header(raw: RawTable) -> bool:
     for at in texts:
         some = table.column(at).slice(0, ROWS_BELOW + 1).cast(pa.string()).to_pylist()
         below = [text.strip(BLANKS) for text in some[1:] if text and text.strip(BLANKS)]
-        if below and all(number.match(text) for text in below):
+        if len(below) > 1 and all(number.match(text) for text in below):
             spoiled += _is_alone(table.column(at), some[0])
         elif some[0] in below:
             odd = False

@@ -10,11 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
+from hicorex.input.files.annotated import read_h5ad
 from hicorex.input.files.contents import STEP, all_bytes, contents
 from hicorex.input.files.csv_file import read_text
 from hicorex.input.files.dialect import TextStyle
+from hicorex.input.files.json_file import is_json, read_json
 from hicorex.input.files.literals import MISSING
+from hicorex.input.files.r_file import read_rds
 from hicorex.input.files.raw import RawTable, name_columns
+from hicorex.input.files.statistics_files import read_statistics_file
+from hicorex.input.files.workbooks import holds_sheets, read_workbook
 from hicorex.input.memory import free_memory, require_table
 from hicorex.input.notes import UnnamedArray
 from hicorex.input.sources.arrays import header_of
@@ -37,9 +42,17 @@ def read_raw(source: str | Path | BinaryIO, style: TextStyle = TextStyle(), text
             case FileFormat.EMPTY:
                 raise HicorexError(f"{name} is empty; give a file with a header and rows.")
             case FileFormat.EXCEL:
-                raise _excel(name)
+                return read_workbook(file, name, style, texts)
+            case FileFormat.ZIP if holds_sheets(file, name):
+                return read_workbook(file, name, style, texts)
             case FileFormat.ZIP:
                 return _zip(file, name)
+            case FileFormat.SPSS | FileFormat.STATA | FileFormat.SAS | FileFormat.SAS_TRANSPORT:
+                return _arrow(read_statistics_file(file, name, form), name)
+            case FileFormat.HDF5:
+                return read_h5ad(file, name)
+            case FileFormat.R:
+                return raw_of(read_rds(file, name), name)
             case FileFormat.NUMPY:
                 return _array(whole(name, _load, file, name, form="NumPy"), name)
             case FileFormat.PARQUET:
@@ -49,7 +62,10 @@ def read_raw(source: str | Path | BinaryIO, style: TextStyle = TextStyle(), text
             case FileFormat.FEATHER_1:
                 return _arrow(whole(name, _feather_1, file, name, form="Feather"), name)
             case FileFormat.OTHER:
-                return read_text(all_bytes(file, name), name, style, texts)
+                data = all_bytes(file, name)
+                if style.encoding is None and is_json(bytes(data[:64])):
+                    return _arrow(read_json(data, name), name)._replace(decimal=".", markers=MISSING)
+                return read_text(data, name, style, texts)
 
 
 def raw_of(rows: Any, name: str) -> RawTable:
@@ -143,8 +159,6 @@ def _text(values: np.ndarray) -> np.ndarray:
 def _zip(file: pa.NativeFile, name: str) -> RawTable:
     archive = whole(name, zipfile.ZipFile, file, form="zip")
     sizes = {member.filename: member.file_size for member in archive.infolist()}
-    if "[Content_Types].xml" in sizes:
-        raise _excel(name)
     arrays = [member.removesuffix(".npy") for member in sizes if member.endswith(".npy")]
     if len(arrays) != len(sizes) or not arrays:
         raise HicorexError(f"{name} is a zip archive; unpack it and give the file in it.")
@@ -193,7 +207,3 @@ def dense(matrix: Any, name: str) -> np.ndarray:
             "free; keep fewer columns or rows of it."
         )
     return matrix.toarray()
-
-
-def _excel(name: str) -> HicorexError:
-    return HicorexError(f"{name} is an Excel workbook; save its sheet as CSV and give that.")

@@ -10,6 +10,7 @@ import pyarrow as pa
 from scipy.sparse import csc_array, issparse
 
 from hicorex.exceptions import ColumnTypeError, HicorexError
+from hicorex.input.files.annotated import raw_of_annotated
 from hicorex.input.files.choosing import choose
 from hicorex.input.files.formats import raw_of
 from hicorex.input.files.literals import MISSING
@@ -19,6 +20,7 @@ from hicorex.input.files.reading import File, decide, decided, name_of, named_er
 from hicorex.input.files.table import Reading, Table, decisions_table
 from hicorex.input.readers.frames import as_frame
 from hicorex.input.sources import Source, disk_source
+from hicorex.support.annotated import is_annotated
 
 # What messages call a table that is no file.
 CALLED = "X"
@@ -33,7 +35,7 @@ def read_table(X: Any, *, like: Any = None, **reading: Any) -> Table:
 
     Parameters
     ----------
-    X : path, file object, folder of Parquet files, data frame, array or scipy sparse table
+    X : path, file object, folder of Parquet files, data frame, array, scipy sparse table or AnnData
     like : Corex or HierarchicalCorex, default=None
         A model that was fitted to such a table: X holds new samples for it, and is read as those of the fit were.
     missing : sequence of str
@@ -49,6 +51,8 @@ def read_table(X: Any, *, like: Any = None, **reading: Any) -> Table:
         Whether the rows are the variables.
     delimiter, decimal, encoding, header, skip_lines, second_header :
         How a text is written; found out by default.
+    sheet : str
+        The sheet of a workbook; the first that has cells by default.
 
     Returns
     -------
@@ -143,6 +147,8 @@ def _raw(source: File | RawTable, reading: Reading) -> RawTable:
 
 def _in_memory(X: Any) -> RawTable:
     """The columns of a frame or array; text of a frame is read as that of a file, since most frames come from one."""
+    if is_annotated(X):
+        return raw_of_annotated(X, CALLED)
     if issparse(X):
         return raw_of(csc_array(X), CALLED)
     frame = None if isinstance(X, np.ndarray) else as_frame(X)

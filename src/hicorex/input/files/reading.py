@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
+from hicorex.input.amounts import ranges_of, read_by_rank, sampled
 from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
@@ -19,7 +20,8 @@ from hicorex.input.files.raw import RawTable, column_of
 from hicorex.input.files.suggestions import suggestions
 from hicorex.input.files.table import Reading, Table, columns_kept, numbers_or_names, title_of_rows
 from hicorex.input.files.turned import turned
-from hicorex.input.notes import HeavyTails, Note, PerhapsMissing
+from hicorex.input.notes import Note, PerhapsMissing
+from hicorex.input.readers import reader_of, rows_of
 from hicorex.input.sources import Source
 from hicorex.input.weights import as_samples, check_weights, counts_rows
 from hicorex.input.words import decisions_in_words
@@ -98,8 +100,33 @@ def decided(raw: RawTable, reading: Reading, name: str, choice: Choice) -> Decid
             decisions[at] = decisions[at]._replace(unit=unit)
     if row_names is not None:
         decisions[row_names] = _as_row_names(decisions[row_names], raw, reading)
-    notes = (*raw.notes, *_notes(examined, decisions), *suggestions(columns, decisions))
+    sample_weight = (
+        None if choice.weights is None else _numbers(column_of(columns, choice.weights), decisions[choice.weights])
+    )
+    for at in _by_rank(columns, decisions, sample_weight):
+        decisions[at] = decisions[at]._replace(kind=ColumnKind.RANK)
+    notes = (*raw.notes, *_notes(examined), *suggestions(columns, decisions))
     return Decided(columns, decisions, row_names, notes)
+
+
+def _by_rank(columns: Any, decisions: list[ColumnDecision], sample_weight: np.ndarray | None) -> list[int]:
+    """The columns of amounts of a table that are read by their ranks, where nobody says it."""
+    kept = [at for at, decision in enumerate(decisions) if decision.kind.is_learned]
+    is_open = [decisions[at].kind is ColumnKind.GAUSSIAN and not decisions[at].as_asked for at in kept]
+    if not any(is_open):
+        return []
+    weight = (
+        np.ones(columns.shape[0])
+        if sample_weight is None
+        else check_weights(sample_weight, columns.shape[0], "weights")
+    )
+    counted = np.flatnonzero(weight)
+    weight[counted] = as_samples(weight[counted], "weights")
+    rows = np.concatenate([counted[some] for some in ranges_of(counted.size)])
+    every = slice(0, rows.size)
+    samples = sampled(reader_of(rows_of(columns_kept(columns, kept), rows)), weight[rows], every, [every])
+    kinds = [decisions[at].kind.value for at in kept]
+    return [kept[at] for at in read_by_rank(samples, kinds, np.array(is_open, bool))]
 
 
 def _with_choice(examined: Examination, choice: Choice) -> list[ColumnDecision]:
@@ -139,11 +166,7 @@ def _weights(
 ) -> tuple[np.ndarray, ColumnDecision]:
     """The weights of all rows as the file has them, and what a fit makes of them."""
     name = decision.name
-    if not isinstance(column, np.ndarray):
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-            raise HicorexError(f"--weights names column {name!r}, which does not hold numbers; give one that does.")
-        column = column.to_numpy()
-    values = column if every is None else every()
+    values = _numbers(column, decision) if every is None else every()
     called = f"Column {name!r} of --weights"
     sample_weight = check_weights(values, len(values), called)
     n_effective = float(as_samples(sample_weight[sample_weight > 0], called).sum())
@@ -152,11 +175,19 @@ def _weights(
     return sample_weight, ColumnDecision(name, ColumnKind.WEIGHTS, reason, missing, n_effective=n_effective)
 
 
-def _notes(examined: Examination, decisions: list[ColumnDecision]) -> Iterator[Note]:
+def _numbers(column: Any, decision: ColumnDecision) -> np.ndarray:
+    """A column of weights."""
+    if isinstance(column, np.ndarray):
+        return column
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise HicorexError(
+            f"--weights names column {decision.name!r}, which does not hold numbers; give one that does."
+        )
+    return column.to_numpy()
+
+
+def _notes(examined: Examination) -> Iterator[Note]:
     """What the values of columns suggest to change."""
-    heavy = tuple(decisions[at].name for at in examined.heavy if decisions[at].kind is ColumnKind.GAUSSIAN)
-    if heavy:
-        yield HeavyTails(heavy)
     for value, n_columns in examined.sentinels.items():
         yield PerhapsMissing(value, n_columns)
 

@@ -148,7 +148,7 @@ def title_of_rows(raw: RawTable, row_names: int | None) -> str:
 def numbers_or_names(raw: RawTable, row_names: int | None) -> Any:
     """What the rows are called: their names as the file has them, or their numbers if it has none."""
     if row_names is None:
-        return np.arange(raw.columns.shape[0])
+        return np.arange(raw.columns.shape[0]) if raw.labels is None else raw.labels
     return names_of_rows(raw.column(row_names), title_of_rows(raw, row_names))
 
 

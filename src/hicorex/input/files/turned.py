@@ -21,7 +21,11 @@ def turned(raw: RawTable, name: str) -> RawTable:
     columns: Any = raw.columns
     if issparse(columns) or isinstance(columns, np.ndarray):
         names = [column_name(i) for i in range(columns.shape[0])]
-        return raw._replace(columns=columns.T.tocsc() if issparse(columns) else columns.T, names=names)
+        if raw.labels is not None:
+            names, _ = name_columns(raw.labels.to_pylist())
+        labels = None if raw.labels is None else pa.array(raw.names, pa.string())
+        columns = columns.T.tocsc() if issparse(columns) else columns.T
+        return raw._replace(columns=columns, names=names, labels=labels)
     first = 0 if raw.row_names is None else raw.row_names
     if not is_text(columns.schema.types[first]) and raw.row_names is None:
         given, others = [column_name(i) for i in range(columns.num_rows)], list(range(columns.num_columns))
