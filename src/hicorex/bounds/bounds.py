@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hicorex.bounds.evidence import Evidence
-from hicorex.bounds.lower import factor_bounds, hierarchical_lower_bound, layer_bounds
+from hicorex.bounds.lower import factor_bounds, hierarchical_lower_bound, layer_bounds, paired_lower_bound
 from hicorex.bounds.result import Bounds
 from hicorex.bounds.upper import label_upper_bound, marginal_entropy, theorem_upper_bound
 
@@ -16,6 +16,7 @@ def bounds_of(parts: Sequence[Evidence], cross_fitted: bool = False) -> Bounds:
     """
     layers = layer_bounds(parts)
     lower = hierarchical_lower_bound(parts, layers)
+    with_pairs, with_pairs_stderr = paired_lower_bound(parts) or (None, None)
     upper = theorem = entropy_upper = None
     no_upper = next((part.no_upper for part in parts if part.no_upper), None)
     if no_upper is None:
@@ -36,4 +37,6 @@ def bounds_of(parts: Sequence[Evidence], cross_fitted: bool = False) -> Bounds:
         layers=layers,
         factors=() if cross_fitted else factor_bounds(parts[0]),
         n_samples=sum(part.n_samples for part in parts),
+        lower_with_pairs=with_pairs,
+        lower_with_pairs_stderr=with_pairs_stderr,
     )

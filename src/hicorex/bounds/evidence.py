@@ -8,6 +8,7 @@ import numpy as np
 
 from hicorex.bounds.entropy import JointLabels, marginal_surprisals, sample_surprisals, why_no_entropy
 from hicorex.bounds.evaluation import Evaluation, LayerEvaluator
+from hicorex.bounds.pairs.decoder import PairEvaluator
 from hicorex.bounds.result import NoUpper
 from hicorex.engine import Engine
 from hicorex.information import entropy
@@ -30,6 +31,10 @@ class StackedLayer(NamedTuple):
     feeding: LayerEvaluator | None = None
     read: Callable[[np.ndarray], Sequence[Samples]] | None = None
 
+    def counted(self, depth: int) -> LayerEvaluator:
+        """What evaluates the labels that count in a bound of this depth, of the first layer."""
+        return self.soft if depth == 1 or self.feeding is None else self.feeding
+
 
 class FactorMeans(NamedTuple):
     """Means over the samples of what the labels of one layer say.
@@ -50,7 +55,7 @@ class Evidence(NamedTuple):
     """What a stack of layers says about some samples, from the bottom up.
 
     For each sample there are c values: what the labels explain that feed a layer above, by layer; what the soft labels
-    of each layer explain; -sum_i log p(x_i); and the sum of log Z_j.
+    of each layer explain; what layers and pairs do, if pairs were learned; -sum_i log p(x_i); and the sum of log Z_j.
 
     total, n_samples : weight and number of the samples
     sums, products : the sums of these values, (c,), and of their products, (c, c)
@@ -60,6 +65,7 @@ class Evidence(NamedTuple):
         square, (u, 3)
     no_upper : why there is no upper bound, if so
     depth : how many layers the lower bound counts; None for as many as make it largest
+    paired : whether pairs were learned
     """
 
     total: float
@@ -72,6 +78,7 @@ class Evidence(NamedTuple):
     joint_labels: np.ndarray
     no_upper: NoUpper | None
     depth: int | None
+    paired: bool = False
 
     @property
     def layers(self) -> list[FactorMeans]:
@@ -90,6 +97,11 @@ class Evidence(NamedTuple):
     def surprisal(self) -> np.ndarray:
         """Which value is -sum_i log p(x_i), (c,)."""
         return self._pick(-2)
+
+    @property
+    def explained_with_pairs(self) -> np.ndarray:
+        """Which value is what layers and pairs explain, (c,)."""
+        return self._pick(-3)
 
     def usual_score(self) -> tuple[float, float]:
         """Mean and standard deviation of the point-wise total correlation."""
@@ -126,8 +138,9 @@ def gather(
     surprisals: list[np.ndarray] | None = None,
     depth: int | None = None,
     name: Callable[[int], str] = str,
+    pairs: PairEvaluator | None = None,
 ) -> Evidence:
-    """The evidence of a stack of layers about samples, in one pass over them.
+    """The evidence of a stack of layers about samples, and of pairs if they were learned, in one pass over them.
 
     ``surprisals`` by block, as of a fit, keep the entropies of new samples from coming out low; without
     them the frequencies of these samples count. ``name`` says how a column is called.
@@ -135,7 +148,7 @@ def gather(
     no_upper = why_no_entropy(data, name)
     known = None if no_upper is not None else surprisals or marginal_surprisals(data, prior_samples=0)
     # A function that is sent away takes along what it names: not the samples.
-    sums: StackSums = engine.sum(partial(_sum_tile, stack, data.blocks, known), data.parts)
+    sums: StackSums = engine.sum(partial(_sum_tile, stack, data.blocks, known, pairs), data.parts)
     input_entropy = None if no_upper is not None else float(sums.values[-2] / data.total)
     label_entropies = [sum(entropy(column / data.total) for column in counts.T) for counts in sums.label_counts]
     return Evidence(
@@ -149,6 +162,7 @@ def gather(
         joint_labels=sums.joint_labels.sums(),
         no_upper=no_upper,
         depth=depth,
+        paired=pairs is not None,
     )
 
 
@@ -156,6 +170,7 @@ def _sum_tile(
     stack: Sequence[StackedLayer],
     blocks: Sequence[Block],
     surprisals: Sequence[np.ndarray] | None,
+    pairs: PairEvaluator | None,
     part: Part,
     rows: slice,
 ) -> StackSums:
@@ -164,9 +179,11 @@ def _sum_tile(
     tiles = part.tile(blocks, rows)
     no_surprisal = np.zeros(weight.size)
     surprisal = no_surprisal if surprisals is None else sample_surprisals(blocks, tiles, surprisals, weight.size)
-    soft, feeding = _evaluate(stack, tiles, part.first + rows.start)
+    first = part.first + rows.start
+    soft, feeding = _evaluate(stack, tiles, first)
+    both = [] if pairs is None else [pairs.explained(blocks, tiles, first, feeding, soft, weight.size)]
     score = sum(of_layer.log_z.sum(axis=0) for of_layer in soft)
-    values = np.stack([*(of_layer.explained for of_layer in (*feeding, *soft)), surprisal, score])
+    values = np.stack([*(of_layer.explained for of_layer in (*feeding, *soft)), *both, surprisal, score])
     weighted = values * weight
     return StackSums(
         values=weighted.sum(axis=1),

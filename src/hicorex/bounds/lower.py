@@ -29,6 +29,16 @@ def hierarchical_lower_bound(parts: Sequence[Evidence], layers: Sequence[LayerBo
     return LowerBound(value, stderr, max(set(depths), key=depths.count))
 
 
+def paired_lower_bound(parts: Sequence[Evidence]) -> tuple[float, float] | None:
+    """The lower bound of layers and pairs, and its standard error; None where no pairs were learned.
+
+    TC(X) >= sum_i I(X_i:Y_{S_i},X_parent) - sum_j I(Y_j:X) + TC(Y), if the parents make a forest.
+    """
+    if not all(part.paired for part in parts):
+        return None
+    return pooled_mean(parts, [part.explained_with_pairs for part in parts])
+
+
 def layer_bounds(parts: Sequence[Evidence]) -> tuple[LayerBounds, ...]:
     """What each layer explains, from the bottom up.
 

@@ -95,6 +95,9 @@ class Bounds:
         In the order of the layer. Empty for cross-fitted bounds, since every fold has other factors.
     n_samples : int
         Number of rows. Standard errors go by the sum of their weights.
+    lower_with_pairs, lower_with_pairs_stderr : float or None
+        The lower bound of factors and residual pairs, and its standard error: that of ``residual_pairs``; None until
+        that was asked for. Cross-fitted bounds always have it.
     """
 
     lower: float
@@ -110,10 +113,15 @@ class Bounds:
     layers: tuple[LayerBounds, ...]
     factors: tuple[FactorBounds, ...]
     n_samples: int
+    lower_with_pairs: float | None = None
+    lower_with_pairs_stderr: float | None = None
 
     def __repr__(self) -> str:
         above = f" <= {_short(self.upper)} (standard error {self.upper_stderr:.2g})" if self.upper is not None else ""
         lines = [f"{_short(self.lower)} nats (standard error {self.lower_stderr:.2g}) <= TC(X){above}"]
+        if self.lower_with_pairs is not None:
+            error = f"(standard error {self.lower_with_pairs_stderr:.2g})"
+            lines.append(f"{_short(self.lower_with_pairs)} nats {error} <= TC(X) with residual pairs")
         if self.lower <= 0:
             lines.append("nothing is explained: TC(X) is never negative")
         if self.upper is not None:

@@ -12,9 +12,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hicorex.bounds.bounds import bounds_of
+from hicorex.bounds.pairs.result import ResidualPairs
 from hicorex.bounds.result import Bounds
 from hicorex.estimators.chance import significance_of
 from hicorex.estimators.crossfit import N_FOLDS, cross_fit
+from hicorex.estimators.pairing import pairs_of
 from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stability_of
 from hicorex.estimators.training import Training, has_rows_here
 from hicorex.exceptions import HicorexError, TooFewSamplesError, UnsoundError, quietly
@@ -228,6 +230,52 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         found = stability_of(self, self._checked(table), sample_weight, int(n_resamples))
         self.fitted_ = replace(self.fitted_, stability=found)
         return found
+
+    def residual_pairs(self, X: Any = None) -> ResidualPairs:
+        """Which pairs of variables still depend on each other when the factors are known.
+
+        For each variable the one other that tells most about it beyond its factors is looked for, so that these pairs
+        make no circle; those that do not gain on held-out samples are left out. Near-duplicates, chains and missing
+        factors show here. Where the pairs are of the samples of the fit they are remembered until the next fit:
+        ``bounds_`` and ``bounds`` of new samples then have ``lower_with_pairs``.
+
+        Parameters
+        ----------
+        X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
+            None stands for the samples of the fit, if the model still knows them or has found their pairs.
+
+        Returns
+        -------
+        ResidualPairs
+            ``pairs``, a row each: variable, other, kind, information and gain in nats; ``gain`` in all;
+            ``lower_with_pairs`` and its standard error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hicorex import Corex
+        >>> from hicorex.datasets import make_latent_tree
+        >>> X, truth = make_latent_tree(1000, 20, 2, random_state=0)
+        >>> X = np.column_stack([X, X[:, 3]])
+        >>> found = Corex(n_factors=2, random_state=0).fit(X).residual_pairs()
+        >>> str(found.pairs[0]) in ("x3 repeats x20", "x20 repeats x3")
+        True
+        """
+        check_is_fitted(self)
+        names, decoder = self.fitted_.variable_names(), self.fitted_.pairs
+        if X is not None or decoder is None:
+            table, sample_weight = self._samples(X)
+            decoder, bounds, of_fit = pairs_of(self, self._checked(table), sample_weight)
+            if not of_fit and X is not None:
+                return ResidualPairs.of(decoder, bounds, names)
+            known = replace(
+                self.bounds_,
+                lower_with_pairs=bounds.lower_with_pairs,
+                lower_with_pairs_stderr=bounds.lower_with_pairs_stderr,
+            )
+            self.fitted_ = self.fitted_.with_pairs(decoder, known)
+            self.bounds_ = known
+        return ResidualPairs.of(decoder, self.bounds_, names)
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, whole or not at all; ``hicorex.load`` reads it.

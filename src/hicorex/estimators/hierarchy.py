@@ -184,6 +184,7 @@ class HierarchicalCorex(LayeredEstimator):
             reading=FileReading(),
             cross_fitted=None,
             stability=None,
+            pairs=None,
         )
 
     def _learn(

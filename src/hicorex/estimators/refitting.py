@@ -10,6 +10,8 @@ from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.entropy import marginal_surprisals
 from hicorex.bounds.evaluation import LayerEvaluator
 from hicorex.bounds.evidence import Evidence, StackedLayer, gather
+from hicorex.bounds.pairs.decoder import PairEvaluator
+from hicorex.bounds.pairs.learning import learn_pairs
 from hicorex.engine import Engine
 from hicorex.estimators.learning import Shown, in_order
 from hicorex.input.encoder import Encoder, label_data
@@ -20,7 +22,7 @@ from hicorex.layer.options import FitOptions
 from hicorex.layer.state import State
 from hicorex.layer.structure import RULES, Rule
 from hicorex.marginals.base import most_likely
-from hicorex.selection.trials import Size
+from hicorex.selection.trials import Size, places_of
 
 if TYPE_CHECKING:
     from hicorex.estimators.base import LayeredEstimator
@@ -80,18 +82,24 @@ class Refitter:
     def evidence(self, training: Data, held_out: Data, engine: Engine, name: Callable[[int], str] = str) -> Evidence:
         """What a stack fitted to some samples says about others; it counts as many layers as for its own samples."""
         seen, new = list[StackedLayer](), list[StackedLayer]()
-        read = None
+        read, first = None, None
         for size, (shown, own, others) in zip(self.sizes, self.layers(training, held_out, engine), strict=True):
             soft = LayerEvaluator.of(shown.state, shown.links, others, engine, shown.evaluator.smoothed)
             feeding, feeding_new = None, None
             if len(seen) + 1 < len(self.sizes):
                 feeding = LayerEvaluator.of(shown.state, shown.links, own, engine, relabel=harden)
                 feeding_new = LayerEvaluator.of(shown.state, shown.links, others, engine, feeding.smoothed, harden)
+            first = first or shown
             seen.append(StackedLayer(shown.evaluator, feeding, read))
             new.append(StackedLayer(soft, feeding_new, read))
             read = Encoder.of_labels(*size).encode_labels
-        depth = bounds_of([gather(training, seen, engine)]).depth if len(seen) > 1 else 1
-        return gather(held_out, new, engine, marginal_surprisals(training), depth, name)
+        in_sample = bounds_of([gather(training, seen, engine)])
+        decoder = learn_pairs(
+            training, seen[0].counted(in_sample.depth), first.links, in_sample.lower, places_of(training), engine
+        )
+        counted = new[0].counted(in_sample.depth)
+        pairs = PairEvaluator.of(decoder, counted, first.links, in_sample.depth, held_out, engine, new=True)
+        return gather(held_out, new, engine, marginal_surprisals(training), in_sample.depth, name, pairs)
 
 
 def labels_by(state: State, data: Data, engine: Engine) -> np.ndarray:

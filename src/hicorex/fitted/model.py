@@ -1,6 +1,6 @@
 """What a model has learned, frozen: its layers, its bounds, and how its samples were read."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Self, TypedDict
@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hicorex.bounds.evidence import Evidence, StackedLayer, gather
+from hicorex.bounds.pairs.decoder import PairDecoder, PairEvaluator
 from hicorex.bounds.result import Bounds
+from hicorex.engine import Engine
 from hicorex.fitted.layer import FittedLayer
 from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import Source
+from hicorex.layer.data import Data
 from hicorex.selection.sizing import Sizing
 from hicorex.selection.stability import Stability
 from hicorex.support.names import column_name
@@ -55,6 +58,7 @@ class FittedModel:
     reading : how the file of the samples was read
     cross_fitted : the bounds of models of these sizes on samples that they were not fitted to; None until they are made
     stability : whether the factors come back in fits to halves; None until it is asked for
+    pairs : the residual pairs of the samples of the fit; None until they are asked for
     stop_reason : why a hierarchy has no further layer
     next_sizing : the sizes tried for a further layer, if it would add nothing
     """
@@ -68,11 +72,17 @@ class FittedModel:
     next_sizing: Sizing | None = None
     cross_fitted: Bounds | None = None
     stability: Stability | None = None
+    pairs: PairDecoder | None = None
 
     @classmethod
     def of_layer(cls, layer: FittedLayer, names: np.ndarray | None) -> Self:
         """A model of one layer."""
         return cls((layer,), layer.bounds, layer.usual, names)
+
+    def with_pairs(self, pairs: PairDecoder, bounds: Bounds) -> Self:
+        """The same with residual pairs, and with the bounds of the samples of the fit by them."""
+        layers = self.layers if len(self.layers) > 1 else (replace(self.layers[0], bounds=bounds),)
+        return replace(self, layers=layers, bounds=bounds, pairs=pairs)
 
     @property
     def n_columns(self) -> int:
@@ -130,4 +140,12 @@ class FittedModel:
                 stacked.append(StackedLayer(layer.evaluator(data, engine), feeding, read))
                 if above is not None:
                     data = above.encode(layer.label_table(data, engine), engine, sample_weight, dtype)
-            return gather(first, stacked, engine, self.layers[0].surprisals, depth, self.column_name)
+            pairs = self._pairs_of(stacked, first, engine, depth or self.bounds.depth)
+            return gather(first, stacked, engine, self.layers[0].surprisals, depth, self.column_name, pairs)
+
+    def _pairs_of(self, stack: list[StackedLayer], data: Data, engine: Engine, depth: int) -> PairEvaluator | None:
+        """What evaluates new samples by layers and pairs, if pairs were learned."""
+        if self.pairs is None:
+            return None
+        counted = stack[0].counted(depth)
+        return PairEvaluator.of(self.pairs, counted, self.layers[0].links, depth, data, engine, new=True)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from hicorex.bounds.pairs.decoder import PairDecoder
 from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
 from hicorex.input.encoder import Encoder
 from hicorex.layer.batches import FadingSums
@@ -80,6 +81,7 @@ STORED = {
     "layer bounds": _of_fields(LayerBounds),
     "no upper": Stored(NoUpper, NoUpper._fields, _no_upper),
     "bounds": Stored(Bounds, tuple(Bounds.__dataclass_fields__), _bounds),
+    "pairs": _of_fields(PairDecoder),
     "stability": _of_fields(Stability),
     "layer stability": _of_fields(LayerStability),
     "schema": Stored(Encoder, SCHEMA, Encoder),

@@ -20,6 +20,7 @@ from hicorex.selection.sizing import Sizing
 from hicorex.selection.stability import LayerStability, Stability
 from hicorex.selection.trials import Tried
 from hicorex.storage.layer_checks import MOST_STATES, check_parameters, check_state, check_sums
+from hicorex.storage.pair_checks import check_pairs
 from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
 from hicorex.support.names import layer_factor_names, layer_name
 
@@ -38,6 +39,8 @@ def check_model(fitted: FittedModel) -> None:
         _check_bounds(fitted.cross_fitted, sizes, "cross_fitted_")
     if fitted.stability is not None:
         _check_stability(fitted.stability, layers)
+    if fitted.pairs is not None:
+        check_pairs(fitted.pairs, layers[0])
     _check_usual(fitted.usual, sum(sizes))
     if fitted.names is not None:
         for name in array_of(fitted.names, "feature_names_in_", "O", (fitted.n_columns,)):
@@ -242,6 +245,8 @@ def _check_bounds(bounds: Any, sizes: list[int], what: str = "bounds_") -> None:
         if bounds.no_upper.column is not None:
             is_a(str, bounds.no_upper.column, "a column without an upper bound")
     _check_numbers(bounds, ("lower", "lower_stderr", "objective"))
+    if bounds.lower_with_pairs is not None or bounds.lower_with_pairs_stderr is not None:
+        _check_numbers(bounds, ("lower_with_pairs", "lower_with_pairs_stderr"))
     upper = ("upper", "upper_stderr", "entropy_lower", "entropy_upper")
     if bounds.no_upper is not None:
         agree(all(getattr(bounds, name) is None for name in (*upper, "upper_theorem")), "upper bounds", "no_upper")

@@ -34,9 +34,9 @@ HIERARCHY_PARAMETERS = (
     *("structure", "tol", "verbose"),
 )
 # What belongs to a model of one layer or of several: its columns, its file, the output that is set, and the
-# cross-fitted bounds and the stability once they are made.
+# cross-fitted bounds, the stability and the residual pairs once they are made.
 TABLE_ENTRIES = ("n_features_in_", "feature_names_in_")
-OTHER_ENTRIES = ("_reading", "_sklearn_output_config", "cross_fitted_", "stability_")
+OTHER_ENTRIES = ("_reading", "_sklearn_output_config", "cross_fitted_", "stability_", "_pairs")
 # Entries of a layer that are fields of it, and those that follow from others.
 FIELDS = {
     "alpha_": "alpha",
@@ -147,6 +147,7 @@ def _others(fitted: FittedModel, output: Mapping[str, Any]) -> dict[str, Any]:
         "_sklearn_output_config": dict(output),
         "cross_fitted_": fitted.cross_fitted,
         "stability_": fitted.stability,
+        "_pairs": fitted.pairs,
     }
     return {entry: value for entry, value in given.items() if value}
 
@@ -159,6 +160,7 @@ def fitted_of(record: ModelRecord) -> FittedModel:
         "reading": held.get("_reading", {}),
         "cross_fitted": held.get("cross_fitted_"),
         "stability": held.get("stability_"),
+        "pairs": held.get("_pairs"),
     }
     if isinstance(record, CorexRecord):
         layer = layer_of({entry: held[entry] for entry in LAYER_ENTRIES if entry in held})

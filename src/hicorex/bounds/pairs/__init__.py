@@ -1,0 +1,1 @@
+"""Residual pairs: what variables tell of each other beyond the factors, and what the lower bound gains by it."""
