@@ -14,12 +14,10 @@ from hicorex.engine import Engine
 from hicorex.estimators.learning import Shown, in_order
 from hicorex.input.encoder import Encoder, label_data
 from hicorex.layer.data import Data
-from hicorex.layer.labels import harden, labels_of_samples
+from hicorex.layer.labels import harden, labels_by
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.options import FitOptions
-from hicorex.layer.state import State
 from hicorex.layer.structure import RULES, Rule
-from hicorex.marginals.base import most_likely
 from hicorex.selection.trials import Size
 
 if TYPE_CHECKING:
@@ -92,8 +90,3 @@ class Refitter:
             read = Encoder.of_labels(*size).encode_labels
         depth = bounds_of([gather(training, seen, engine)]).depth if len(seen) > 1 else 1
         return gather(held_out, new, engine, marginal_surprisals(training), depth, name)
-
-
-def labels_by(state: State, data: Data, engine: Engine) -> np.ndarray:
-    """The most likely states of some samples, (m, N)."""
-    return most_likely(labels_of_samples(state, data, engine))
