@@ -15,9 +15,11 @@ from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import RULES
 from hicorex.selection.likeness import likeness
+from hicorex.selection.significance import LEVEL, q_values
 from hicorex.selection.stability import STABLE
 
 __all__ = [
+    "LEVEL",
     "RULES",
     "STABLE",
     "LocalEngine",
@@ -25,6 +27,7 @@ __all__ = [
     "iterate",
     "likeness",
     "pass_over",
+    "q_values",
     "race_to_the_end",
     "read_table",
     "smoothed",

@@ -47,6 +47,7 @@ BENCHMARKS = (
     "sizes",
     "stability",
     "noise",
+    "links",
     "smoothing",
     "amounts",
     "reading",

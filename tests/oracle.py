@@ -141,6 +141,23 @@ def conditional_information(column, weight, labels, factors):
     return total
 
 
+def communality(column, weight, labels, factors):
+    """I(Y_S:X_i) / H(X_i) on joint states, for a number the share of its variance between them (eta squared)."""
+    k = labels.shape[2]
+    # What is missing says something of how often a single factor is in each state, and nothing of joint states.
+    seen = np.array([len(factors) == 1 or not is_missing(x) for x in column])
+    joint = list(product(range(k), repeat=len(factors)))
+    shares = [weight * np.prod([labels[:, j, s] for j, s in zip(factors, at, strict=True)], axis=0) for at in joint]
+    sizes = np.array([(share * seen).sum() for share in shares])
+    p, marginals = sizes / sizes.sum(), [marginal(column, share, weight) for share in shares]
+    if is_gaussian(column):
+        mean, variance = np.array(marginals).T
+        between = p @ mean**2 - (p @ mean) ** 2
+        return between / (between + p @ variance)
+    mixture = sum(w * of_state for w, of_state in zip(p, marginals, strict=True))
+    return information(p, marginals) / -(mixture * np.log(mixture)).sum() if len(mixture) > 1 else 0.0
+
+
 def unique(columns, weight, labels, prior, marginals, links, further_level):
     """alpha of eq:alpha: the unique share of each factor's information, less its bias; 0 where that may be chance."""
     k = labels.shape[2]

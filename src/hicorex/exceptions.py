@@ -37,6 +37,10 @@ class TooFewSamplesError(HicorexError):
     """Samples of which no part can be held out."""
 
 
+class UnknownSamplesError(HicorexError, AttributeError):
+    """Samples of a fit that the model no longer knows; it then lacks the attributes that are made of them."""
+
+
 class UnsoundError(HicorexError):
     """Contents of a file that no fit could have written; the message says what and why."""
 

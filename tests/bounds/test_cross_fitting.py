@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from systems import SHAPES, random_system
 
+import hicorex
 from hicorex import Corex, HierarchicalCorex
 from hicorex.bounds.bounds import bounds_of
 from hicorex.datasets import make_latent_tree
@@ -164,3 +165,15 @@ def test_sizes_that_were_chosen_leak_little():
         bounds = Corex("auto", n_states=2, random_state=0).fit(X).cross_fitted_
         beyond.append((bounds.lower - truth.total_correlation) / bounds.lower_stderr)
     assert np.mean(np.array(beyond) > 2) == 0
+
+
+def test_listing_the_attributes_of_a_model_makes_no_bounds(tmp_path):
+    model = Corex(1, random_state=0).fit(np.random.default_rng(0).integers(2, size=(40, 4)))
+    assert "cross_fitted_" not in dir(model)
+    assert model.fitted_.cross_fitted is None
+    model.save(tmp_path / "model.hicorex")
+    again = hicorex.load(tmp_path / "model.hicorex")
+    assert not hasattr(again, "cross_fitted_")
+    assert "clusters_" in again._repr_html_()
+    assert model.cross_fitted_.n_samples == 40
+    assert "cross_fitted_" in dir(model)

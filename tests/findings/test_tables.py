@@ -12,6 +12,7 @@ import pytest
 from conftest import HOSTILE, storable
 from models import layers_of
 from numpy.testing import assert_array_equal
+from scipy.stats import false_discovery_control
 
 from hicorex import Corex, HierarchicalCorex
 from hicorex.cli.folder import NAMES, write_results
@@ -79,6 +80,7 @@ def test_structure_has_a_row_for_every_link(fitted):
     first = 0
     for k, own in enumerate(layers_of(model), start=1):
         n_below, weight = own.alpha_.shape[0], own.alpha_ * own.mutual_information_
+        q_values = false_discovery_control(own.link_pvalues_.ravel()).reshape(weight.shape)
         for j in range(own.n_factors_):
             for i in np.argsort(-weight[:, j], kind="stable"):
                 if own.alpha_[i, j] > 0:
@@ -90,6 +92,9 @@ def test_structure_has_a_row_for_every_link(fitted):
                         "mutual_information": own.mutual_information_[i, j],
                         "weight": weight[i, j],
                         "cluster": own.clusters_[i] == j,
+                        "p_value": own.link_pvalues_[i, j],
+                        "q_value": pytest.approx(q_values[i, j], rel=1e-12),
+                        "communality": own.communality_[i],
                         "stability": None,
                     }
         first += n_below
@@ -208,3 +213,20 @@ def test_the_folder_holds_every_result(hostile_fit, tmp_path):
         model.bounds_, model.fitted_.cross_fitted
     )
     assert (tmp_path / "graph.graphml").read_bytes() == graph_of(model).to_graphml()
+
+
+def test_variables_have_a_row_each(fitted):
+    model, _ = fitted
+    table, first = model.variables_frame(), layers_of(model)[0]
+    weight = first.alpha_ * first.mutual_information_
+    names = [storable(node.name) for node in graph_of(model).nodes if node.layer == 0]
+    assert table.index.tolist() == names
+    assert_array_equal(table["communality"], first.communality_)
+    assert_array_equal(table["cluster"].isna(), first.clusters_ < 0)
+    for i, row in enumerate(table.itertuples()):
+        if weight[i].any():
+            j = weight[i].argmax()
+            assert row.main_factor == f"layer1_factor{j}"
+            assert (row.alpha, row.p_value) == (first.alpha_[i, j], first.link_pvalues_[i, j])
+        else:
+            assert pd.isna([row.main_factor, row.alpha, row.p_value, row.q_value, row.stability]).all()

@@ -97,7 +97,7 @@ def test_what_cannot_be_told_is_said_first():
     assert "1 layer. 64 samples are too few: held-out samples show nothing that can be told." in said
     assert f"models of this size explain {model.cross_fitted_.lower:.4g} nats (standard error" in said
     assert "which may be all chance." in said
-    few = Corex(2, n_states=2, n_init=2, random_state=0).fit(rng.normal(size=(3, 20)))
+    few = Corex(2, n_states=2, n_init=2, random_state=0).fit(np.repeat(rng.normal(size=(3, 1)), 20, axis=1))
     assert "1 layer. 3 samples are too few to hold some of them out" in " ".join(summary(few).split())
 
 

@@ -20,7 +20,7 @@ from hicorex.layer.one_pass import run_pass
 from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import FURTHER_LEVEL, RULES
-from hicorex.marginals import Gaussian
+from hicorex.marginals import Gaussian, joint_marginals
 from hicorex.marginals.base import join
 
 N_FACTORS = 3
@@ -111,6 +111,24 @@ def test_labels_and_log_z_equal_the_oracle(case):
     tolerance = 1e-9 if case.data.parts[0].sample_weight.dtype == float else 1e-4
     assert_allclose(case.found.log_z, case.weight @ log_z / case.weight.sum(), atol=tolerance)
     assert_allclose(case.found.label_sum.T, np.einsum("l,ljs->js", case.weight, labels), rtol=tolerance, atol=tolerance)
+
+
+def test_communality_equals_the_oracle(case):
+    labels, _ = case.labels()
+    all_links = links_of(case.state, case.data)
+    with LocalEngine(1) as engine:
+        evaluator = LayerEvaluator.of(case.state, all_links, case.data, engine)
+    tolerance = 1e-8 if case.data.parts[0].sample_weight.dtype == float else 1e-3
+    for block, columns, links, joints in zip(
+        case.data.blocks, case.data.columns, all_links, evaluator.smoothed, strict=True
+    ):
+        for joint in joints:
+            shares = joint_marginals(block).explained_share(joint)
+            assert ((shares >= 0) & (shares <= 1)).all()
+            for at, share in zip(joint.columns.tolist(), shares.tolist(), strict=True):
+                factors = [j for j in links[0, :, at].tolist() if j >= 0]
+                expected = oracle.communality(case.columns[columns[at]], case.weight, labels, factors)
+                assert_allclose(share, expected, atol=tolerance)
 
 
 def test_next_parameters_equal_the_oracle(case):

@@ -99,6 +99,7 @@ def test_what_does_not_hold_together_is_named(tmp_path):
         "tc_": np.inf,
         "bounds_": None,
         "clusters_": np.full(16, 3),
+        "link_pvalues_": np.full((16, 3), 1.5),
         "_usual": ((0.0, 1.0), (np.zeros(3), np.full(3, -1.0))),
         "_reading": {"names": ["a"]},
         "feature_names_in_": np.array(["a"] * 15, object),

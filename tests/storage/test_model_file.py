@@ -39,7 +39,7 @@ def assert_same(model, again, X):
             params["random_state"] = params["random_state"].get_state()[1].tolist()
     assert its == mine
     for mine, its in zip(layers_of(model), layers_of(again), strict=True):
-        for name in ("alpha_", "mutual_information_", "tcs_", "clusters_", "history_"):
+        for name in ("alpha_", "mutual_information_", "tcs_", "link_pvalues_", "clusters_", "history_"):
             assert_array_equal(getattr(its, name), getattr(mine, name))
 
 

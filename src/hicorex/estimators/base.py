@@ -19,7 +19,7 @@ from hicorex.estimators.crossfit import N_FOLDS, cross_fit
 from hicorex.estimators.pairing import pairs_of
 from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stability_of
 from hicorex.estimators.training import Training, has_rows_here
-from hicorex.exceptions import HicorexError, TooFewSamplesError, UnsoundError, quietly
+from hicorex.exceptions import HicorexError, TooFewSamplesError, UnknownSamplesError, UnsoundError, quietly
 from hicorex.fitted.model import FileReading, FittedModel
 from hicorex.fitted.surprise import Surprise
 from hicorex.input.sources import Source, source_of
@@ -31,7 +31,7 @@ from hicorex.storage.archive import write_archive
 from hicorex.storage.model_checks import check_model, check_output
 from hicorex.storage.records import ModelRecord
 from hicorex.storage.soundness import checking
-from hicorex.support.compatibility import validate_parameters
+from hicorex.support.compatibility import check_pandas_support, validate_parameters
 from hicorex.support.names import factor_names
 
 # Notebooks make cross-fitted bounds unasked if samples x variables x factors are no more than this, and reports and the
@@ -277,6 +277,31 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
             self.bounds_ = known
         return ResidualPairs.of(decoder, self.bounds_, names)
 
+    def variables_frame(self) -> Any:
+        """What was found of each variable, a row each (needs pandas).
+
+        Returns
+        -------
+        DataFrame
+            By variable: ``kind``; ``cluster``, the factor that it belongs to, missing where no link is significant;
+            ``main_factor``, the one of most alpha x mutual information, and of that link ``alpha``,
+            ``mutual_information``, ``p_value``, ``q_value`` and, once measured, ``stability``; ``communality``.
+
+        Examples
+        --------
+        >>> from hicorex import Corex
+        >>> from hicorex.datasets import make_latent_tree
+        >>> X, truth = make_latent_tree(500, 30, 3, random_state=0)
+        >>> table = Corex(n_factors=3, random_state=0).fit(X).variables_frame()
+        >>> bool(table["communality"].between(0, 1).all())
+        True
+        """
+        from hicorex.findings.tables import variables_table
+
+        check_is_fitted(self)
+        check_pandas_support("variables_frame")
+        return variables_table(self).to_pandas().set_index("variable")
+
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, whole or not at all; ``hicorex.load`` reads it.
 
@@ -383,7 +408,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     def _samples(self, X: Any) -> tuple[Source, np.ndarray | None]:
         """The same with any columns and in any place, for samples to fit again."""
         if X is None and self._training is None:
-            raise HicorexError("This model no longer knows the samples of its fit; pass them as X.")
+            raise UnknownSamplesError("This model no longer knows the samples of its fit; pass them as X.")
         samples, sample_weight = (X, None) if X is not None or self._training is None else self._training
         return source_of(samples, least_samples=2), sample_weight
 
@@ -423,6 +448,12 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         from hicorex.report import small_report
 
         return diagram + small_report(self)
+
+    def __dir__(self) -> list[str]:
+        """The names of attributes; to list them makes no bounds, as to look at them would."""
+        is_made = "fitted_" in vars(self) and self.fitted_.cross_fitted is not None
+        names = [name for name in object.__dir__(self) if is_made or name != "cross_fitted_"]
+        return [name for name in names if hasattr(self, name)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

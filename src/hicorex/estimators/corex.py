@@ -99,8 +99,16 @@ class Corex(LayeredEstimator):
         E[log Z_j]: the total correlation that each factor explains, falling, in nats.
     tc_ : float
         The sum of ``tcs_``: a lower bound on TC(X), but for the optimism of a fit; see ``bounds`` and ``score``.
+    link_pvalues_ : ndarray of shape (n_features, n_factors)
+        How likely a variable that is independent of all others would seem to depend on the factor as much as this one
+        does. Also where alpha is 0: such a variable may follow a factor that tells nothing more of it than its own
+        ones do. NaN for a model from a file of an early version.
     clusters_ : ndarray of shape (n_features,)
-        The factor that each variable belongs to most; -1 where no link is significant.
+        The factor that each variable belongs to most; -1 where none of its p-values is significant, at a false
+        discovery rate of 0.01 over the table.
+    communality_ : ndarray of shape (n_features,)
+        The share of each variable's uncertainty that its factors explain, from 0 to 1: I(Y:X_i) / H(X_i) for
+        categories, the share of the variance for numbers. Measured on the samples of the fit.
     bounds_ : Bounds
         Bounds on the total correlation of the samples of the fit.
     n_factors_ : int
@@ -135,7 +143,9 @@ class Corex(LayeredEstimator):
     mutual_information_: np.ndarray
     tcs_: np.ndarray
     tc_: float
+    link_pvalues_: np.ndarray
     clusters_: np.ndarray
+    communality_: np.ndarray
     history_: np.ndarray
     histories_: list[np.ndarray]
     n_iter_: int
@@ -270,7 +280,9 @@ class Corex(LayeredEstimator):
             "alpha_": layer.alpha,
             "mutual_information_": layer.mutual_information,
             "tcs_": layer.tcs,
+            "link_pvalues_": layer.link_pvalues,
             "clusters_": layer.clusters,
+            "communality_": layer.communality,
             "n_factors_": layer.n_factors,
             "history_": layer.history,
             "histories_": layer.histories,

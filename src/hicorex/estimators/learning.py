@@ -28,7 +28,7 @@ from hicorex.layer.state import State, all_information, clear, used_only
 from hicorex.layer.stream import Stream, advance
 from hicorex.layer.structure import RULES, beyond_chance
 from hicorex.marginals.base import Questions
-from hicorex.selection.significance import LEVEL, held_out_probabilities, link_probabilities
+from hicorex.selection.significance import LEVEL, Links, held_out_probabilities, link_probabilities, q_values
 from hicorex.selection.sizing import STATES, Search, Sizing
 from hicorex.selection.trials import Size, Trials
 
@@ -102,10 +102,15 @@ class Shown(NamedTuple):
     alpha: np.ndarray
     mutual_information: np.ndarray
 
-    def clusters(self, chance: np.ndarray) -> np.ndarray:
-        """The factor that each variable belongs to most, -1 where its link may be chance, (n,)."""
-        linked = (chance < LEVEL) & self.alpha.any(axis=1)
-        return np.where(linked, (self.alpha * self.mutual_information).argmax(axis=1), -1)
+    @property
+    def weight(self) -> np.ndarray:
+        """What each link counts, alpha x mutual information, (n, m)."""
+        return self.alpha * self.mutual_information
+
+    def clusters(self, link_pvalues: np.ndarray) -> np.ndarray:
+        """The factor that each variable belongs to most, -1 where all of its links (n, m) may be chance, (n,)."""
+        linked = (q_values(link_pvalues) <= LEVEL).any(axis=1) & self.alpha.any(axis=1)
+        return np.where(linked, self.weight.argmax(axis=1), -1)
 
 
 def seed_of(random_state: Any, begun: int | None = None) -> np.random.SeedSequence:
@@ -182,7 +187,8 @@ def learn_sized(
     shown, tcs = in_order(fit, data, engine, drop_empty=options.n_factors == "auto")
     # Empty factors would only make the fits to halves harder.
     n_used = max(1, int(np.count_nonzero(tcs)))
-    chance = data.to_table(link_probabilities(data, RULES[options.structure], engine, n_used, size.n_states, seed))
+    links = Links(shown.state, n_used, shown.weight)
+    link_pvalues = link_probabilities(links, data, RULES[options.structure], engine, seed)
     evidence = gather(data, [StackedLayer(shown.evaluator)], engine, name=column_name)
     layer = FittedLayer(
         encoder=encoder,
@@ -195,7 +201,8 @@ def learn_sized(
         alpha=shown.alpha,
         mutual_information=shown.mutual_information,
         tcs=tcs,
-        clusters=shown.clusters(chance),
+        link_pvalues=link_pvalues,
+        clusters=shown.clusters(link_pvalues),
         history=fit.history,
         histories=fit.histories,
         reads_labels=options.reads_labels,
@@ -218,7 +225,7 @@ def learn_more(
         return Learned(replace(layer, stream=stream), data, LayerEvaluator.of(layer.state, layer.links, data, engine))
     layer.warn_of(unseen)
     # The samples are new to the factors, so that links may be tested on them as they are.
-    chance = data.to_table(held_out_probabilities(layer.stream.state, data, engine))
+    link_pvalues = data.to_table(held_out_probabilities(layer.stream.state, data, engine)).T
     stream, log_z = advance(layer.stream, data, rule, engine)
     shown = _show(stream.state, data, engine)
     history = np.append(layer.history, log_z.sum())
@@ -231,7 +238,8 @@ def learn_more(
         alpha=shown.alpha,
         mutual_information=shown.mutual_information,
         tcs=used_only(shown.evaluator.log_z),
-        clusters=shown.clusters(chance),
+        link_pvalues=link_pvalues,
+        clusters=shown.clusters(link_pvalues),
         history=history,
         histories=[history if np.array_equal(of_start, layer.history) else of_start for of_start in layer.histories],
         stream=stream,

@@ -16,12 +16,10 @@ from hicorex.engine import Engine
 from hicorex.estimators.learning import Shown, in_order
 from hicorex.input.encoder import Encoder, label_data
 from hicorex.layer.data import Data
-from hicorex.layer.labels import harden, labels_of_samples
+from hicorex.layer.labels import harden, labels_by
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.options import FitOptions
-from hicorex.layer.state import State
 from hicorex.layer.structure import RULES, Rule
-from hicorex.marginals.base import most_likely
 from hicorex.selection.trials import Size, places_of
 
 if TYPE_CHECKING:
@@ -82,26 +80,23 @@ class Refitter:
     def evidence(self, training: Data, held_out: Data, engine: Engine, name: Callable[[int], str] = str) -> Evidence:
         """What a stack fitted to some samples says about others; it counts as many layers as for its own samples."""
         seen, new = list[StackedLayer](), list[StackedLayer]()
-        read, first = None, None
+        links: list[np.ndarray] | None = None
+        read = None
         for size, (shown, own, others) in zip(self.sizes, self.layers(training, held_out, engine), strict=True):
             soft = LayerEvaluator.of(shown.state, shown.links, others, engine, shown.evaluator.smoothed)
             feeding, feeding_new = None, None
             if len(seen) + 1 < len(self.sizes):
                 feeding = LayerEvaluator.of(shown.state, shown.links, own, engine, relabel=harden)
                 feeding_new = LayerEvaluator.of(shown.state, shown.links, others, engine, feeding.smoothed, harden)
-            first = first or shown
+            links = links or shown.links
             seen.append(StackedLayer(shown.evaluator, feeding, read))
             new.append(StackedLayer(soft, feeding_new, read))
             read = Encoder.of_labels(*size).encode_labels
+        assert links is not None
         in_sample = bounds_of([gather(training, seen, engine)])
         decoder = learn_pairs(
-            training, seen[0].counted(in_sample.depth), first.links, in_sample.lower, places_of(training), engine
+            training, seen[0].counted(in_sample.depth), links, in_sample.lower, places_of(training), engine
         )
         counted = new[0].counted(in_sample.depth)
-        pairs = PairEvaluator.of(decoder, counted, first.links, in_sample.depth, held_out, engine, new=True)
+        pairs = PairEvaluator.of(decoder, counted, links, in_sample.depth, held_out, engine, new=True)
         return gather(held_out, new, engine, marginal_surprisals(training), in_sample.depth, name, pairs)
-
-
-def labels_by(state: State, data: Data, engine: Engine) -> np.ndarray:
-    """The most likely states of some samples, (m, N)."""
-    return most_likely(labels_of_samples(state, data, engine))

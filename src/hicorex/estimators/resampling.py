@@ -8,11 +8,12 @@ from scipy.optimize import linear_sum_assignment
 from hicorex.engine import Engine
 from hicorex.estimators.crossfit import rows_for_refits
 from hicorex.estimators.learning import seed_of
-from hicorex.estimators.refitting import Refitter, labels_by
+from hicorex.estimators.refitting import Refitter
 from hicorex.exceptions import TooFewSamplesError, quietly
 from hicorex.fitted.model import FittedModel
 from hicorex.input.sources import Source, source_of
 from hicorex.layer.data import Data
+from hicorex.layer.labels import labels_by
 from hicorex.selection.folds import FEWEST_SAMPLES
 from hicorex.selection.likeness import likeness
 from hicorex.selection.stability import LayerStability, Stability

@@ -34,7 +34,7 @@ class FactorDescription(NamedTuple):
     explains : E[log Z_j], in nats
     contribution, contribution_stderr, information : as in ``FactorBounds``, in nats
     reproducibility : how much it comes back in fits to halves of the samples, from 0 to 1; None where not measured
-    n_variables : the number of variables, or factors of the layer below, that belong to it most
+    n_variables : the number of variables, or factors of the layer below, that have it as their main factor
     top_variables : the first of those that are linked to it: by falling weight, members first
     """
 

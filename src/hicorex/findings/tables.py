@@ -10,6 +10,7 @@ from hicorex.findings.description import FactorDescription, factors_of
 from hicorex.findings.graph import ranked_links, weights_of
 from hicorex.input.spreadsheet import guarded_table
 from hicorex.input.words import reason_in_words
+from hicorex.selection.significance import q_values
 from hicorex.support.names import factor_names, names_of
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def structure_table(model: "LayeredEstimator") -> "pa.Table":
     links = None if stability is None else stability.layers
     for k, layer in enumerate(model.fitted_.layers, start=1):
         below, factor = ranked_links(layer)
+        communality = layer.communality
         columns = {
             "variable": names[k - 1].take(pa.array(below)),
             "factor": names[k].take(pa.array(factor)),
@@ -100,10 +102,42 @@ def structure_table(model: "LayeredEstimator") -> "pa.Table":
             "mutual_information": layer.mutual_information[below, factor],
             "weight": weights_of(layer)[below, factor],
             "cluster": layer.clusters[below] == factor,
+            "p_value": pa.array(layer.link_pvalues[below, factor], from_pandas=True),
+            "q_value": pa.array(q_values(layer.link_pvalues)[below, factor], from_pandas=True),
+            "communality": communality[below],
             "stability": pa.nulls(below.size, pa.float64()) if links is None else links[k - 1].links[below, factor],
         }
         parts.append(pa.table(columns))
     return pa.concat_tables(parts)
+
+
+def variables_table(model: "LayeredEstimator") -> "pa.Table":
+    """A row for each variable: what it is, the factor that it belongs to most, and how much of it is explained."""
+    import pyarrow as pa
+
+    layer, stability = model.fitted_.layers[0], model.fitted_.stability
+    every = np.arange(layer.alpha.shape[0])
+    main = weights_of(layer).argmax(axis=1)
+    has_factor = layer.alpha.any(axis=1)
+    names = names_of(model)
+
+    def of_main(table: np.ndarray) -> "pa.Array":
+        return pa.array(table[every, main], mask=~has_factor, from_pandas=True)
+
+    return pa.table(
+        {
+            "variable": _text(names[0]),
+            "kind": list(layer.encoder.kinds),
+            "cluster": _text(names[1]).take(pa.array(layer.clusters, mask=layer.clusters < 0)),
+            "main_factor": _text(names[1]).take(pa.array(main, mask=~has_factor)),
+            "alpha": of_main(layer.alpha),
+            "mutual_information": of_main(layer.mutual_information),
+            "p_value": of_main(layer.link_pvalues),
+            "q_value": of_main(q_values(layer.link_pvalues)),
+            "communality": layer.communality,
+            "stability": pa.nulls(every.size, pa.float64()) if stability is None else of_main(stability.links),
+        }
+    )
 
 
 def write_csv(table: "pa.Table", file: BinaryIO) -> None:

@@ -101,9 +101,9 @@ def no_further_layer(told: Description) -> str:
 
 
 def members_of(row: FactorDescription) -> str:
-    """How many variables or factors belong to a factor."""
+    """How many variables or factors have a factor as their main one."""
     noun = "variable" if row.layer == 1 else "factor"
-    return count(row.n_variables, noun) if row.n_variables else "no significant link"
+    return count(row.n_variables, noun) if row.n_variables else f"main factor of no {noun}"
 
 
 def count(number: int, noun: str) -> str:

@@ -19,6 +19,7 @@ from hicorex.layer.data import Data, Part
 from hicorex.layer.labels import add_scores, block_coefficients, harden, label_tile, labels_of
 from hicorex.layer.state import State
 from hicorex.layer.stream import Stream
+from hicorex.marginals import joint_marginals
 from hicorex.marginals.base import most_likely
 from hicorex.marginals.joint import Joint
 from hicorex.selection.sizing import Sizing
@@ -46,6 +47,7 @@ class FittedLayer:
     reads_labels : whether the table is the labels of a layer below; its unseen states need no warning
     alpha, mutual_information : (n_columns, n_factors)
     tcs : (n_factors,), E[log Z_j]
+    link_pvalues : (n_columns, n_factors), how likely chance alone shows the dependence; NaN of files of early versions
     clusters : (n_columns,), the factor of each variable, -1 for none
     history, histories : the objective at each iteration of the start that was kept, and of every start
     sizing : the sizes tried, if the number of factors was "auto"
@@ -62,6 +64,7 @@ class FittedLayer:
     alpha: np.ndarray
     mutual_information: np.ndarray
     tcs: np.ndarray
+    link_pvalues: np.ndarray
     clusters: np.ndarray
     history: np.ndarray
     histories: list[np.ndarray]
@@ -84,6 +87,20 @@ class FittedLayer:
     def tc(self) -> float:
         """The total correlation that all factors explain."""
         return float(self.tcs.sum())
+
+    @property
+    def communality(self) -> np.ndarray:
+        """The share of each column's uncertainty that its factors explain, from 0 to 1, (n_columns,).
+
+        Of entropy for categories, of variance for numbers; by soft labels.
+        """
+        columns = np.ones(self.encoder.n_columns, bool)
+        blocks = self.encoder.blocks(columns, np.float64, sparse=False)
+        shares = np.zeros(columns.size)
+        for block, part, joints in zip(blocks, self.encoder.parts, self.joints, strict=True):
+            for joint in joints:
+                shares[part[joint.columns]] = joint_marginals(block).explained_share(joint)
+        return np.where(self.alpha.any(axis=1), shares, 0)
 
     def encode(
         self,

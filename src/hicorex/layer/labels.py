@@ -73,3 +73,8 @@ def labels_of_samples(state: State, sample: Data, engine: Engine) -> np.ndarray:
         return without_tiny(labels.astype(np.float32))
 
     return np.concatenate(list(engine.tiles(of_tile, sample.parts)), axis=2)
+
+
+def labels_by(state: State, data: Data, engine: Engine) -> np.ndarray:
+    """The most likely states of samples in memory, (m, N)."""
+    return most_likely(labels_of_samples(state, data, engine))

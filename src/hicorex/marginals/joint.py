@@ -54,6 +54,10 @@ class JointMarginals(ABC):
         """I(Y_last : X | the factors before) of linked columns (Q,), the last factor fastest (left of eq:alpha)."""
 
     @abstractmethod
+    def explained_share(self, joint: Joint) -> np.ndarray:
+        """The share of the uncertainty of the columns of a joint that their factors explain, from 0 to 1, (Q,)."""
+
+    @abstractmethod
     def ratios(self, joint: Joint, n_states: int, bias_correction: float) -> LogRatios:
         """log p(x_i | y_S) / p(x_i) of the columns of a joint; ``bias_correction`` as in ``unbiased``."""
 

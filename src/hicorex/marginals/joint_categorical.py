@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 from hicorex import kernels
 from hicorex.marginals.base import PRIOR_SAMPLES
@@ -62,6 +63,16 @@ class JointCategorical(JointMarginals):
             self._counts(joint), marginal, offsets, PRIOR_SAMPLES, n_states, information
         )
         return information
+
+    def explained_share(self, joint: Joint) -> np.ndarray:
+        """I(Y_S:X_i) / H(X_i) of the columns of a joint, by the mixture over the joint states."""
+        entries, offsets = self._block.entries(joint.columns)
+        column_of = np.repeat(np.arange(joint.columns.size), np.diff(offsets))
+        p = joint.parameters.p.astype(float) * self._block.is_category[entries]
+        probability = joint.probability[:, column_of] / joint.probability.sum(axis=0)[column_of]
+        uncertain = np.add.reduceat(-xlogy(of := (probability * p).sum(axis=0), of), offsets[:-1])
+        left = np.add.reduceat((probability * -xlogy(p, p)).sum(axis=0), offsets[:-1])
+        return np.clip(1 - left / np.where(uncertain > 0, uncertain, left + 1), 0, 1) * (uncertain > 0)
 
     def _counts(self, joint: np.ndarray) -> np.ndarray:
         """The counts (F_Q, states) of joint sums."""

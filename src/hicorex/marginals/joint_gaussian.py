@@ -63,6 +63,13 @@ class JointGaussian(JointMarginals):
         kernels.gaussian.joint_mixtures(joint, PRIOR_SAMPLES, VARIANCE_FLOOR, before, mixtures)
         return (before * mixture_information(mixtures)).reshape(len(joint), -1).sum(axis=1)
 
+    def explained_share(self, joint: Joint) -> np.ndarray:
+        """The share of the variance that lies between the joint states (eta squared), of the columns of a joint."""
+        weight = joint.probability / joint.probability.sum(axis=0)
+        mean = joint.parameters.mean.astype(float)
+        between = (weight * (mean - (weight * mean).sum(axis=0)) ** 2).sum(axis=0)
+        return between / (between + (weight * joint.parameters.variance).sum(axis=0))
+
     def ratios(self, joint: Joint, n_states: int, bias_correction: float) -> Ratios:
         """log p(x_i | y_S) / p(x_i) of the columns of a joint."""
         n_columns = joint.columns.size

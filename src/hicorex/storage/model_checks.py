@@ -126,11 +126,18 @@ def _check_findings(layer: FittedLayer, n_columns: int) -> None:
     agree(np.array_equal(layer.alpha, alpha), "alpha_", "the state")
     array_of(layer.mutual_information, "mutual_information_", "f", shape, -ROUNDING)
     array_of(layer.tcs, "tcs_", "f", (layer.n_factors,), 0)
+    if not (is_a(np.ndarray, layer.link_pvalues, "link_pvalues_").shape == shape and _all_missing(layer.link_pvalues)):
+        array_of(layer.link_pvalues, "link_pvalues_", "f", shape, 0, 1)
     array_of(layer.clusters, "clusters_", "i", (n_columns,), -1, layer.n_factors - 1)
     array_of(layer.history, "history_", "f", (None,))
     for history in is_a(list, layer.histories, "histories_"):
         array_of(history, "a history", "f", (None,))
     agree(any(np.array_equal(layer.history, history) for history in layer.histories), "history_", "histories_")
+
+
+def _all_missing(array: np.ndarray) -> bool:
+    """Whether nothing was measured, as in files of early versions."""
+    return array.dtype == float and bool(np.isnan(array).all())
 
 
 def _check_input(layer: FittedLayer, below: FittedLayer) -> None:

@@ -42,6 +42,7 @@ FIELDS = {
     "alpha_": "alpha",
     "mutual_information_": "mutual_information",
     "tcs_": "tcs",
+    "link_pvalues_": "link_pvalues",
     "clusters_": "clusters",
     "bounds_": "bounds",
     "sizing_": "sizing",
@@ -63,8 +64,20 @@ DERIVED: dict[str, Callable[[Any], Any]] = {
 SUM_ROUNDING = 1e-9
 OPTIONAL = ("sizing_", "_stream")
 LAYER_ENTRIES = (
-    *("alpha_", "mutual_information_", "tcs_", "tc_", "clusters_", "bounds_", "n_factors_", "sizing_", "history_"),
-    *("histories_", "n_iter_", "_schema", "_state", "_links", "_joints", "_surprisals", "_usual", "_inner", "_stream"),
+    *("alpha_", "mutual_information_", "tcs_", "tc_", "link_pvalues_", "clusters_", "bounds_", "n_factors_", "sizing_"),
+    *(
+        "history_",
+        "histories_",
+        "n_iter_",
+        "_schema",
+        "_state",
+        "_links",
+        "_joints",
+        "_surprisals",
+        "_usual",
+        "_inner",
+        "_stream",
+    ),
 )
 HIERARCHY_ENTRIES = ("layers_", "bounds_", "tc_", "n_iter_", "stop_reason_", "next_sizing_", "_usual")
 COREX_FIELDS = (*COREX_PARAMETERS, *TABLE_ENTRIES, *LAYER_ENTRIES, *OTHER_ENTRIES)
@@ -84,6 +97,7 @@ def layer_of(entries: Mapping[str, Any], encoder: Encoder | None = None) -> Fitt
     """The layer of these entries, with another encoder if one is given; the contents are not checked yet."""
     known(entries, LAYER_ENTRIES)
     held = {FIELDS[entry]: value for entry, value in entries.items() if entry in FIELDS}
+    held.setdefault("link_pvalues", np.full_like(entries["alpha_"], np.nan))
     held["histories"] = _histories(entries["history_"], entries.get("histories_"))
     held["usual"] = Usual(*entries["_usual"])
     joints = is_a(dict, entries["_joints"], "the joint marginals")
