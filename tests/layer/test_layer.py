@@ -254,7 +254,7 @@ def test_kept_iterate_is_the_best_of_its_run():
 
 def test_stopping_early_warns():
     X, _ = make_latent_tree(200, 30, 3, random_state=0)
-    with pytest.warns(match="max_iter=3"):
+    with pytest.warns(match="after 3 iterations"):
         Corex(3, n_states=2, max_iter=3, random_state=0).fit(X)
 
 
