@@ -80,17 +80,23 @@ class Learned(NamedTuple):
 
 
 class StillGrowingWarning(ConvergenceWarning):
-    """A fit that max_iter stopped; ``on_command_line`` says the same by the option that there is."""
+    """A fit of a layer that max_iter stopped; ``on_command_line`` says the same by the option that there is."""
 
-    def __init__(self, options: LayerOptions):
-        layer = "" if options.number is None else f" of layer {options.number}"
-        self._words = f"The objective{layer} still grew after {options.max_iter} iterations"
-        super().__init__(f"{self._words}, its max_iter; give a larger max_iter= or tol=.")
+    def __init__(self, layer: int | None, max_iter: int):
+        super().__init__(layer, max_iter)
+
+    def __str__(self) -> str:
+        return f"{self._words}, its max_iter; give a larger max_iter= or tol=."
 
     @property
     def on_command_line(self) -> str:
         """What it says to those who gave options."""
         return f"{self._words}; give a larger --max-iter."
+
+    @property
+    def _words(self) -> str:
+        layer, max_iter = self.args
+        return f"The objective{'' if layer is None else f' of layer {layer}'} still grew after {max_iter} iterations"
 
 
 class Shown(NamedTuple):
@@ -280,7 +286,7 @@ def _fit(
     fit = fit_layer(data, RULES[options.structure], engine, options.of_size(size), seed, progress, notes)
     progress.layer_done()
     if not fit.converged:
-        warn_caller(StillGrowingWarning(options))
+        warn_caller(StillGrowingWarning(options.number, options.max_iter))
     return fit
 
 
