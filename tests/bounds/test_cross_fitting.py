@@ -168,7 +168,7 @@ def test_sizes_that_were_chosen_leak_little():
 
 
 def test_listing_the_attributes_of_a_model_makes_no_bounds(tmp_path):
-    model = Corex(1, random_state=0).fit(np.random.default_rng(0).integers(2, size=(40, 4)))
+    model = Corex(1, n_states=2, random_state=0).fit(np.random.default_rng(0).integers(2, size=(40, 4)))
     assert "cross_fitted_" not in dir(model)
     assert model.fitted_.cross_fitted is None
     model.save(tmp_path / "model.hicorex")

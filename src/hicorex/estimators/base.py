@@ -257,7 +257,7 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         >>> from hicorex.datasets import make_latent_tree
         >>> X, truth = make_latent_tree(1000, 20, 2, random_state=0)
         >>> X = np.column_stack([X, X[:, 3]])
-        >>> found = Corex(n_factors=2, random_state=0).fit(X).residual_pairs()
+        >>> found = Corex(n_factors=2, n_states=2, random_state=0).fit(X).residual_pairs()
         >>> str(found.pairs[0]) in ("x3 repeats x20", "x20 repeats x3")
         True
         """
