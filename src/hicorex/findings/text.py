@@ -4,6 +4,8 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import accumulate
 
+import numpy as np
+
 from hicorex.support.printing import printable
 
 # The most columns of a line, and of a name in it.
@@ -35,6 +37,11 @@ def shortened(text: str, most: int) -> str:
         return text
     end = (most - 1) // 2
     return f"{_start(text, most - 1 - end)}\u2026{_start(text[::-1], end)[::-1]}"
+
+
+def value_names(categories: np.ndarray) -> list[str]:
+    """What values are called: a whole number is one, though its column had to be floats."""
+    return [str(value).removesuffix(".0") if categories.dtype.kind == "f" else str(value) for value in categories]
 
 
 def _start(text: str, most: int) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import hicorex
 from hicorex.findings.description import Description, FactorDescription
+from hicorex.findings.numbers import count, short
 from hicorex.findings.reasons import why_this_size
 from hicorex.findings.text import shortened
-from hicorex.findings.words import count, heading, how_much, members_of, no_further_layer, short
+from hicorex.findings.words import heading, how_much, members_of, no_further_layer
 from hicorex.input.column_kinds import KINDS, ColumnDecision
 from hicorex.input.words import reason_in_words
 from hicorex.plot import bounds as draw_bounds
@@ -124,7 +125,8 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
     more = f" The {MOST_ROWS:,} first of {n:,} factors are listed." if n > MOST_ROWS else ""
     words = (
         "In nats, on the samples of the fit: what a factor explains, and what the lower bound would lose without it, "
-        "which is less where others could stand in for it, with its standard error. "
+        "with its standard error. That is less where other factors could stand in for it, and more where it completes "
+        "what they tell of a variable. "
         f"{COMES_BACK if measured else ''}{more}"
     )
     field = element("input", type="search", id="filter", placeholder="words")
