@@ -1,8 +1,12 @@
 """The states of factors in words."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 
+import hicorex
 from hicorex import Corex, HierarchicalCorex
 from hicorex.datasets import make_latent_tree
 from hicorex.findings.description import description
@@ -32,7 +36,7 @@ def passengers():
 
 def test_states_are_told_by_the_values_that_set_them_apart():
     frame, woman = passengers()
-    model = Corex(1, random_state=0).fit(frame)
+    model = Corex(1, n_states=2, random_state=0).fit(frame)
     labels = model.transform(frame)[:, 0]
     (states,) = states_of_factors(model)
     assert [state.state for state in states] == [0, 1]
@@ -58,7 +62,7 @@ def test_states_of_ranks_are_told_in_the_units_of_the_table():
     rng = np.random.default_rng(1)
     high = rng.random(500) < 0.5
     X = 1000 * np.exp(high[:, None] * 2 + rng.normal(scale=0.5, size=(500, 4)))
-    model = Corex(1, marginals="rank", random_state=0).fit(X)
+    model = Corex(1, n_states=2, marginals="rank", random_state=0).fit(X)
     labels = model.transform(X)[:, 0]
     for state in states_of_factors(model)[0]:
         for words in state.variables:
@@ -78,7 +82,7 @@ def test_states_of_upper_layers_are_told_by_the_factors_below():
 
 def test_empty_factors_have_no_states_to_tell_of():
     X = np.repeat(np.random.default_rng(0).integers(2, size=(200, 1)), 4, axis=1)
-    model = Corex(3, random_state=0).fit(X)
+    model = Corex(3, n_states=2, random_state=0).fit(X)
     assert [len(states) for states in states_of_factors(model)] == [2, 0, 0]
 
 
@@ -89,3 +93,18 @@ def test_numbers_are_written_as_people_do():
     assert short(652.4, 2) == "652"
     assert short(99.7, 2) == "100"
     assert short(1e300) == "1e+300"
+
+
+def test_dates_are_told_as_dates_and_years_without_a_comma(tmp_path):
+    rng = np.random.default_rng(0)
+    late = rng.integers(2, size=300)
+    days = np.datetime64("2007-11-10") + 730 * late + rng.integers(20, size=300)
+    frame = pd.DataFrame({"day": days.astype(str), "year": 1950 + 40 * late + rng.integers(25, size=300)})
+    frame["other"] = np.round(late + rng.normal(scale=0.2, size=300), 3)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    options = ("--layers", "1", "--states", "2", "--folds", "0", "--out", "out", "-q")
+    subprocess.run([sys.executable, "-m", "hicorex", "fit", "table.csv", *options], cwd=tmp_path, check=True)
+    (states,) = states_of_factors(hicorex.load(tmp_path / "out" / "model.hicorex"))
+    told = sorted(words for state in states for words in state.variables)
+    assert [words[:17] for words in told if words.startswith("day")] == ["day about 2007-11", "day about 2009-11"]
+    assert [words[:13] for words in told if words.startswith("year")] == ["year about 19", "year about 20"]

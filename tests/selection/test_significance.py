@@ -173,7 +173,7 @@ def test_an_identifier_is_not_linked():
         hidden = rng.integers(2, size=1187)
         X = 1.5 * hidden[:, None] + rng.normal(size=(1187, 6))
         names = np.column_stack([rng.permutation(1187), 10**6 + 7 * rng.permutation(1187)])
-        model = Corex(2, random_state=seed).fit(np.column_stack([X, names]))
+        model = Corex(2, n_states=2, random_state=seed).fit(np.column_stack([X, names]))
         assert (model.clusters_[:6] >= 0).all()
         linked += (model.clusters_[6:] >= 0).tolist()
     assert sum(linked) <= 1
@@ -184,7 +184,7 @@ def test_pairs_are_linked_though_one_column_alone_makes_no_factor():
     for seed in range(10):
         rng = np.random.default_rng(seed)
         pairs = np.repeat(rng.normal(size=(300, 2)), 2, axis=1) + 0.3 * rng.normal(size=(300, 4))
-        model = Corex(2, random_state=seed).fit(np.column_stack([pairs, rng.normal(size=(300, 2))]))
+        model = Corex(2, n_states=2, random_state=seed).fit(np.column_stack([pairs, rng.normal(size=(300, 2))]))
         assert (model.clusters_[:4] >= 0).all()
         of_noise += (model.clusters_[4:] >= 0).tolist()
     assert sum(of_noise) <= 1
@@ -193,7 +193,7 @@ def test_pairs_are_linked_though_one_column_alone_makes_no_factor():
 def test_every_pair_has_a_p_value_and_empty_factors_have_one():
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(300, 1)) ^ (rng.random((300, 8)) < 0.1)
-    model = Corex(3, random_state=0).fit(X.astype(int))
+    model = Corex(3, n_states=2, random_state=0).fit(X.astype(int))
     p = model.link_pvalues_
     assert p.shape == model.alpha_.shape
     assert ((p >= 0) & (p <= 1)).all()
@@ -207,7 +207,7 @@ def test_batches_of_a_stream_test_every_link():
     def batch():
         return (rng.integers(2, size=(400, 2))[:, np.arange(10) % 2] ^ (rng.random((400, 10)) < 0.15)).astype(int)
 
-    model = Corex(2, random_state=0)
+    model = Corex(2, n_states=2, random_state=0)
     for _ in range(3):
         model.partial_fit(batch())
     main = model.link_pvalues_[np.arange(10), model.clusters_]

@@ -9,12 +9,15 @@ from scipy.special import xlogy
 from hicorex.findings.graph import weights_of
 from hicorex.findings.numbers import short
 from hicorex.findings.text import value_names
+from hicorex.input.column_kinds import Written
 from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
     from hicorex.estimators.base import LayeredEstimator
     from hicorex.fitted.layer import FittedLayer
 
+# How columns are written whose numbers are days since the first of January 1970.
+DATES = (Written.DATE, Written.DATE_BY_DAY)
 # The number of variables by which a state is described.
 DESCRIBED = 3
 
@@ -35,7 +38,7 @@ class StateDescription(NamedTuple):
 
 def states_of_factors(model: "LayeredEstimator") -> list[list[StateDescription]]:
     """The states of each factor, from the bottom up; none of factors without links."""
-    names = names_of(model)
+    names, forms = names_of(model), model.fitted_.reading.get("forms", {})
     described = []
     for k, layer in enumerate(model.fitted_.layers):
         weights = weights_of(layer)
@@ -50,8 +53,8 @@ def states_of_factors(model: "LayeredEstimator") -> list[list[StateDescription]]
         for j, leading in enumerate(wanted):
             words = []
             for i in leading[weights[leading, j] > 0].tolist():
-                b, at = place[i]
-                words.append(_in_states(layer, names[k][i], i, j, b, at, offsets[b]))
+                is_date = k == 0 and forms.get(names[0][i], [""])[0] in DATES
+                words.append(_in_states(layer, names[k][i], i, j, place[i], offsets[place[i][0]], is_date))
             described.append(
                 [
                     StateDescription(s, float(p), tuple(of_states))
@@ -66,9 +69,19 @@ def states_of_factors(model: "LayeredEstimator") -> list[list[StateDescription]]
 
 
 def _in_states(
-    layer: "FittedLayer", name: str, i: int, factor: int, block: int, at: int, offsets: np.ndarray
+    layer: "FittedLayer",
+    name: str,
+    i: int,
+    factor: int,
+    place: tuple[int, int],
+    offsets: np.ndarray,
+    is_date: bool,
 ) -> Sequence[str]:
-    """What a column is in each state of a factor; it is number ``at`` of a block whose categories begin at offsets."""
+    """What a column is in each state of a factor.
+
+    place : its block, and its number there, where categories begin at offsets
+    """
+    block, at = place
     encoder, parameters = layer.encoder, layer.state.parameters[block]
     if not offsets.size:
         mean = parameters.mean[:, factor, at].astype(float)
@@ -76,7 +89,8 @@ def _in_states(
         if i in encoder.ranks:
             values, scores = encoder.ranks[i]
             numbers = np.interp(numbers, scores, values)
-        return [f"{name} about {short(number, 3)}" for number in numbers.tolist()]
+        about = _day if is_date else _about
+        return [f"{name} about {about(number)}" for number in numbers.tolist()]
     categories = encoder.categories[i]
     p = parameters.p[:, factor, offsets[at] : offsets[at] + categories.size].astype(float)
     if not layer.reads_labels and categories.dtype.kind in "iuf" and categories.size > 2:
@@ -85,3 +99,13 @@ def _in_states(
     overall = layer.state.prior[:, factor] @ p
     telling = (xlogy(p, p) - xlogy(p, overall)).argmax(axis=1)
     return [f"{name} = {called[v]} ({p[s, v]:.0%})" for s, v in enumerate(telling.tolist())]
+
+
+def _about(number: float) -> str:
+    """A mean in few digits, but for years, which have four and no comma."""
+    return f"{number:.0f}" if 1000 <= number < 10_000 else short(number, 3)
+
+
+def _day(number: float) -> str:
+    """A date, from days since the first of January 1970."""
+    return str(np.datetime64(round(number), "D"))

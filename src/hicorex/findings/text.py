@@ -12,10 +12,10 @@ from hicorex.support.printing import printable
 WIDTH, NAME_WIDTH = 100, 32
 
 
-def fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
+def fill(text: str, names: Iterable[str] = (), indent: str = "", widest: int = NAME_WIDTH) -> list[str]:
     """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
     pieces = [shortened(printable(word), WIDTH // 2) for word in text.split()]
-    shown = [shortened(printable(name), NAME_WIDTH) for name in names]
+    shown = [shortened(printable(name), widest) for name in names]
     pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
     lines = [indent + pieces[0]]
     for piece in pieces[1:]:

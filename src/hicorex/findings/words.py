@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from hicorex.findings.description import Description, FactorDescription, description
 from hicorex.findings.numbers import count, short
 from hicorex.findings.reasons import why_no_upper
-from hicorex.findings.text import fill
+from hicorex.findings.states import StateDescription
+from hicorex.findings.text import WIDTH, fill
 from hicorex.selection.folds import FEWEST_SAMPLES
 
 if TYPE_CHECKING:
@@ -116,13 +117,22 @@ def _about_layer(layer: int, told: Description) -> list[str]:
         start = f"{row.factor}: {short(row.explains)} nats, {members_of(row)}, led by"
         lines += fill(start, row.leading(FEW), "  ")
         if layer == 1 and row in used[:MOST_DESCRIBED]:
-            for state in told.states_of(row.factor)[:MOST_STATES]:
-                start = f"state {state.state}, {state.probability:.0%} of samples:"
-                lines += fill(start, state.variables, "    ")
+            lines += _about_states(told.states_of(row.factor))
     if len(used) > MOST_FACTORS:
         lines += fill(f"and {len(used) - MOST_FACTORS:,} more", indent="  ")
     if len(used) < len(rows):
         lines += fill(f"{count(len(rows) - len(used), 'factor')} left empty", indent="  ")
+    return lines
+
+
+def _about_states(states: list[StateDescription]) -> list[str]:
+    """What the states of a factor are, a line or two each."""
+    lines = []
+    for state in states[:MOST_STATES]:
+        share = "less than 1%" if state.probability < 0.005 else f"{state.probability:.0%}"
+        lines += fill(f"state {state.state}, {share} of samples:", state.variables, "    ", WIDTH // 2)
+    if len(states) > MOST_STATES:
+        lines += fill(f"and {count(len(states) - MOST_STATES, 'more state')}", indent="    ")
     return lines
 
 
