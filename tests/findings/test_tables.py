@@ -136,6 +136,9 @@ def test_samples_are_scored_and_the_loudest_factor_is_named(fitted):
     loudest = np.abs(surprise.factors).argmax(axis=1)
     assert samples["most_surprised_factor"].to_pylist() == [factor_names(model)[j] for j in loudest]
     assert_array_equal(samples["factor_surprise"], surprise.factors[np.arange(len(table)), loudest])
+    for name in ("surprisal", "odd_values", "odd_combination"):
+        assert_array_equal(samples[name], getattr(surprise, name))
+    assert [which or "" for which in samples["unusual"].to_pylist()] == surprise.unusual.tolist()
     assert read_csv(samples).to_pydict() == samples.to_pydict()
 
 

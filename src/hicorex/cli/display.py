@@ -13,8 +13,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from hicorex.findings.numbers import count
 from hicorex.findings.text import shortened
-from hicorex.findings.words import count
 from hicorex.input.column_kinds import ColumnDecision
 from hicorex.input.notes import Note
 from hicorex.input.words import alike, common_reason, note_in_words

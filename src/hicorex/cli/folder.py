@@ -90,7 +90,7 @@ def write_results(
         )
         for batch in batches_of(model, table):
             _add(labels, labels_of_states(model, batch.states, batch.row_names, table.row_title))
-            _add(samples, samples_of_log_z(model, batch.log_z, batch.row_names, table.row_title))
+            _add(samples, samples_of_log_z(model, batch.X, batch.log_z, batch.row_names, table.row_title))
             reported.add(batch)
     write_report(folder / "report.html", model, reported.samples(), groupings, title, table.decisions)
 

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import Any, Literal, Self
@@ -21,7 +22,7 @@ from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stabilit
 from hicorex.estimators.training import Training, has_rows_here
 from hicorex.exceptions import HicorexError, TooFewSamplesError, UnknownSamplesError, UnsoundError, quietly
 from hicorex.fitted.model import FileReading, FittedModel
-from hicorex.fitted.surprise import Surprise
+from hicorex.fitted.surprise import OfValues, Surprise, of_values
 from hicorex.input.sources import Source, source_of
 from hicorex.layer.progress import Progress, listener_of
 from hicorex.selection.folds import most_folds
@@ -91,10 +92,25 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         -------
         Surprise
             ``samples`` (n_samples,) and ``factors`` (n_samples, n_factors of all layers): deviations from the
-            mean of the fit in its standard deviations; 0 where nothing varied in the fit.
+            mean of the fit in its standard deviations; 0 where nothing varied in the fit. ``surprisal`` (n_samples,)
+            in nats, of the whole sample; ``odd_values`` and ``odd_combination``, why it is more than usual;
+            ``unusual``, which of the two it is.
+
+        Examples
+        --------
+        >>> from hicorex import Corex
+        >>> from hicorex.datasets import make_latent_tree
+        >>> X, truth = make_latent_tree(500, 30, 3, random_state=0)
+        >>> surprise = Corex(n_factors=3, n_states=2, random_state=0).fit(X).surprise(X)
+        >>> surprise.surprisal.shape, sorted(set(surprise.unusual.tolist()) - {""})
+        ((500,), ['combination'])
         """
-        log_z = self.log_z(X)
-        return self.fitted_.usual.surprise(log_z)
+        return self.fitted_.usual.surprise(self.log_z(X), self.of_values(X))
+
+    def of_values(self, X: Any) -> OfValues:
+        """What the values of samples say one by one: their surprisal, and what is usual of it."""
+        layer = self.fitted_.layers[0]
+        return OfValues(*layer.map(self._new(X), partial(of_values, layer.surprisals), self.n_jobs))
 
     def bounds(self, X: Any = None, *, cv: Any = None) -> Bounds:
         """Bounds on the total correlation and the entropy, with standard errors.

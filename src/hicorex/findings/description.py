@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hicorex.findings.graph import ranked_links
+from hicorex.findings.numbers import ROUNDING
 from hicorex.findings.reasons import why_no_further_layer, why_no_upper
+from hicorex.findings.states import StateDescription, states_of_factors
 from hicorex.fitted.model import StopReason
 from hicorex.selection.stability import STABLE
 from hicorex.support.names import names_of
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from hicorex.bounds.result import Bounds
     from hicorex.estimators.base import LayeredEstimator
 
-# What is smaller is a rounding error, in nats.
-ROUNDING = 1e-9
 # Standard errors by which a held-out bound must exceed zero.
 LEAST_ERRORS = 2.0
 # The number of variables that introduce a factor.
@@ -65,6 +65,7 @@ class Description:
     bounds : on the samples of the fit
     cross_fitted : on samples that models of these sizes were not fitted to; None where nobody has made them
     factors : of all layers, from the bottom up
+    states : of each factor, what its states are
     unassigned : the variables without a significant link
     """
 
@@ -76,6 +77,7 @@ class Description:
     bounds: "Bounds"
     cross_fitted: "Bounds | None"
     factors: list[FactorDescription]
+    states: list[list[StateDescription]]
     unassigned: list[str]
 
     @property
@@ -95,6 +97,10 @@ class Description:
         known = [row.reproducibility for row in self.used if row.reproducibility is not None]
         return sum(value >= STABLE for value in known) if known else None
 
+    def states_of(self, factor: str) -> list[StateDescription]:
+        """What the states of a factor are, by its name."""
+        return self.states[[row.factor for row in self.factors].index(factor)]
+
     @property
     def used(self) -> list[FactorDescription]:
         """The factors that explain anything, of all layers."""
@@ -113,6 +119,10 @@ class Description:
             "stop_reason": self.stop_reason,
             "bounds": all_bounds_dict(self.bounds, self.cross_fitted),
             "factors": [row._asdict() for row in self.factors],
+            "states": {
+                row.factor: [state._asdict() | {"variables": list(state.variables)} for state in states]
+                for row, states in zip(self.factors, self.states, strict=True)
+            },
             "unassigned": self.unassigned,
         }
 
@@ -131,6 +141,7 @@ def description(model: "LayeredEstimator") -> Description:
         bounds=model.bounds_,
         cross_fitted=model.fitted_.cross_fitted,
         factors=list(factors_of(model)),
+        states=states_of_factors(model),
         unassigned=[variables[i] for i in np.flatnonzero(first.clusters == -1)],
     )
 

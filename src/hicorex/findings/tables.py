@@ -49,14 +49,17 @@ def labels_of_states(model: "LayeredEstimator", labels: np.ndarray, row_names: A
 
 def samples_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """How much of each sample is explained, how unusual that is, and the factor that says so most."""
-    return samples_of_log_z(model, model.log_z(X), row_names, row_title)
+    return samples_of_log_z(model, X, model.log_z(X), row_names, row_title)
 
 
-def samples_of_log_z(model: "LayeredEstimator", log_z: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
+def samples_of_log_z(
+    model: "LayeredEstimator", X: Any, log_z: np.ndarray, row_names: Any, row_title: str
+) -> "pa.Table":
     """As samples_table, for samples whose log Z is known."""
     import pyarrow as pa
 
     total = log_z.sum(axis=1)
+    of_whole = model.fitted_.usual.of_whole(total, model.of_values(X))
     factor = np.zeros(len(log_z), int)
     deviation = np.zeros(len(log_z))
     for j in range(log_z.shape[1]):  # by column, since a second table of this size may not fit
@@ -69,6 +72,8 @@ def samples_of_log_z(model: "LayeredEstimator", log_z: np.ndarray, row_names: An
         "surprise": model.fitted_.usual.of_samples(total),
         "most_surprised_factor": _text(factor_names(model)).take(pa.array(factor, mask=deviation == 0)),
         "factor_surprise": deviation,
+        **dict(zip(("surprisal", "odd_values", "odd_combination"), of_whole[:3], strict=True)),
+        "unusual": pa.array([which or None for which in of_whole[3].tolist()], pa.string()),
     }
     return _by_row(columns, row_names, row_title)
 

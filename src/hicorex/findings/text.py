@@ -4,16 +4,18 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import accumulate
 
+import numpy as np
+
 from hicorex.support.printing import printable
 
 # The most columns of a line, and of a name in it.
 WIDTH, NAME_WIDTH = 100, 32
 
 
-def fill(text: str, names: Iterable[str] = (), indent: str = "") -> list[str]:
+def fill(text: str, names: Iterable[str] = (), indent: str = "", widest: int = NAME_WIDTH) -> list[str]:
     """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
     pieces = [shortened(printable(word), WIDTH // 2) for word in text.split()]
-    shown = [shortened(printable(name), NAME_WIDTH) for name in names]
+    shown = [shortened(printable(name), widest) for name in names]
     pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
     lines = [indent + pieces[0]]
     for piece in pieces[1:]:
@@ -35,6 +37,11 @@ def shortened(text: str, most: int) -> str:
         return text
     end = (most - 1) // 2
     return f"{_start(text, most - 1 - end)}\u2026{_start(text[::-1], end)[::-1]}"
+
+
+def value_names(categories: np.ndarray) -> list[str]:
+    """What values are called: a whole number is one, though its column had to be floats."""
+    return [str(value).removesuffix(".0") if categories.dtype.kind == "f" else str(value) for value in categories]
 
 
 def _start(text: str, most: int) -> str:

@@ -1,11 +1,12 @@
 """What there is to tell of a model in words: the one place where numbers and reasons become sentences."""
 
-import math
 from typing import TYPE_CHECKING
 
-from hicorex.findings.description import ROUNDING, Description, FactorDescription, description
+from hicorex.findings.description import Description, FactorDescription, description
+from hicorex.findings.numbers import count, short
 from hicorex.findings.reasons import why_no_upper
-from hicorex.findings.text import fill
+from hicorex.findings.states import StateDescription
+from hicorex.findings.text import WIDTH, fill
 from hicorex.selection.folds import FEWEST_SAMPLES
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # The number of variables that introduce a factor, and of factors of a layer that the summary lists.
 FEW, MOST_FACTORS = 5, 10
+# The number of factors of the first layer whose states it describes, and of these states.
+MOST_DESCRIBED, MOST_STATES = 3, 6
 
 NOTHING = (
     "Nothing is explained: what the factors tell of how the variables depend on each other is no more than they cost. "
@@ -28,7 +31,7 @@ def summary(model: "LayeredEstimator") -> str:
     lines = fill(heading(told)) + fill(how_much(told))
     if told.explains:
         for layer in range(1, len(told.layers) + 1):
-            lines += ["", *_about_layer(layer, told.of_layer(layer))]
+            lines += ["", *_about_layer(layer, told)]
         if told.unassigned:
             lines += ["", *_about_unassigned(told.unassigned)]
     if told.chance_above:
@@ -106,38 +109,30 @@ def members_of(row: FactorDescription) -> str:
     return count(row.n_variables, noun) if row.n_variables else f"main factor of no {noun}"
 
 
-def count(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> count(1, "sample"), count(2000, "sample")
-    ('1 sample', '2,000 samples')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def short(x: float | None, digits: int = 4) -> str:
-    """A number as a person would say it, rounding errors as 0.
-
-    >>> short(0.123456), short(1234.5), short(1e-12), short(None)
-    ('0.1235', '1,234', '0', 'unknown')
-    """
-    if x is None or not math.isfinite(x):
-        return "unknown"
-    if abs(x) < ROUNDING:
-        return "0"
-    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.{digits}g}"
-
-
-def _about_layer(layer: int, rows: list[FactorDescription]) -> list[str]:
+def _about_layer(layer: int, told: Description) -> list[str]:
+    rows = told.of_layer(layer)
     used = [row for row in rows if row.explains]
     lines = [f"Layer {layer}: {count(len(rows), 'factor')} of {rows[0].states} states"]
     for row in used[:MOST_FACTORS]:
         start = f"{row.factor}: {short(row.explains)} nats, {members_of(row)}, led by"
         lines += fill(start, row.leading(FEW), "  ")
+        if layer == 1 and row in used[:MOST_DESCRIBED]:
+            lines += _about_states(told.states_of(row.factor))
     if len(used) > MOST_FACTORS:
         lines += fill(f"and {len(used) - MOST_FACTORS:,} more", indent="  ")
     if len(used) < len(rows):
         lines += fill(f"{count(len(rows) - len(used), 'factor')} left empty", indent="  ")
+    return lines
+
+
+def _about_states(states: list[StateDescription]) -> list[str]:
+    """What the states of a factor are, a line or two each."""
+    lines = []
+    for state in states[:MOST_STATES]:
+        share = "less than 1%" if state.probability < 0.005 else f"{state.probability:.0%}"
+        lines += fill(f"state {state.state}, {share} of samples:", state.variables, "    ", WIDTH // 2)
+    if len(states) > MOST_STATES:
+        lines += fill(f"and {count(len(states) - MOST_STATES, 'more state')}", indent="    ")
     return lines
 
 

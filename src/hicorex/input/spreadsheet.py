@@ -36,8 +36,14 @@ FACTORS = (
     "n_variables",
     "top_variables",
 )
-STRUCTURE = ("variable", "factor", "layer", "alpha", "mutual_information", "weight", "cluster", "stability")
-SAMPLES = ("total_correlation", "surprise", "most_surprised_factor", "factor_surprise")
+STRUCTURE = (
+    *("variable", "factor", "layer", "alpha", "mutual_information", "weight", "cluster", "p_value", "q_value"),
+    *("communality", "stability"),
+)
+SAMPLES = (
+    *("total_correlation", "surprise", "most_surprised_factor", "factor_surprise"),
+    *("surprisal", "odd_values", "odd_combination", "unusual"),
+)
 LABEL = re.compile(r"layer[1-9][0-9]*_factor[0-9]+")
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from hicorex.bounds.result import Bounds
+from hicorex.findings.numbers import short
 from hicorex.findings.reasons import why_no_upper
-from hicorex.findings.words import short
 from hicorex.plot.canvas import GREY, SMALL_SIZE, axes_or_new, check_model, label_of, points_of, style_of
 
 if TYPE_CHECKING:

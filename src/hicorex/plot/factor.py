@@ -8,7 +8,8 @@ import numpy as np
 
 from hicorex.exceptions import HicorexError
 from hicorex.findings.graph import ranked_links
-from hicorex.findings.words import short
+from hicorex.findings.numbers import short
+from hicorex.findings.text import value_names
 from hicorex.input.encoder import Encoder
 from hicorex.input.readers import Reader
 from hicorex.input.sources import source_of
@@ -156,11 +157,6 @@ def _strip(codes: np.ndarray, categories: np.ndarray, states: np.ndarray, n_stat
         counts = np.column_stack([counts[:, often], rest])
     total = counts.sum(axis=1, keepdims=True)
     return Strip(values, counts / np.where(total > 0, total, 1))
-
-
-def value_names(categories: np.ndarray) -> list[str]:
-    """What values are called: a whole number is one, though its column had to be floats."""
-    return [str(value).removesuffix(".0") if categories.dtype.kind == "f" else str(value) for value in categories]
 
 
 def _densities(numbers: np.ndarray, states: np.ndarray, n_states: int, weight: np.ndarray) -> Densities:

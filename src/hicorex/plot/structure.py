@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hicorex.findings.words import count
+from hicorex.findings.numbers import count
 from hicorex.plot.canvas import (
     AMOUNTS,
     LEAST_SIZE,

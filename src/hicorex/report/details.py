@@ -7,10 +7,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from hicorex.findings.graph import weights_of
-from hicorex.findings.words import short
+from hicorex.findings.numbers import mean_and_spread, short
+from hicorex.findings.text import value_names
 from hicorex.input.readers import reader_of, rows_of
 from hicorex.plot.canvas import thinned
-from hicorex.plot.factor import value_names
 from hicorex.report.map import Map
 from hicorex.report.markup import shown
 from hicorex.report.samples import USUAL, Samples, largest
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # The most variables of a factor that are described state by state, and the most samples that they are described from.
 PROFILED, PROFILE_ROWS = 30, 50_000
+# The most values that are numbers whose frequencies are told one by one.
+MOST_VALUES = 8
 # The most samples of a state that are named.
 EXAMPLES = 3
 # What the values of a factor are called, for a layer above it.
@@ -30,10 +32,14 @@ STATES = tuple(f"state {s}" for s in range(100))
 
 
 class Values(NamedTuple):
-    """A variable: numbers, NaN where missing, or codes of values, beyond the last where missing."""
+    """A variable: numbers, NaN where missing, or codes of values, beyond the last where missing.
+
+    numbers : the values of several categories that are numbers, such as answers from 1 to 6
+    """
 
     column: np.ndarray
     values: Sequence[str] | None = None
+    numbers: np.ndarray | None = None
 
 
 def details_of(model: "LayeredEstimator", samples: Samples | None, drawn: Map) -> dict[int, dict[str, Any]]:
@@ -99,14 +105,17 @@ def _read(layer: "FittedLayer", X: Any, rows: np.ndarray, columns: np.ndarray) -
         if categories is None:
             variables[i] = Values(reader.numbers(np.array([at]))[:, 0])
         else:
-            variables[i] = Values(reader.codes(at, categories)[0], [shown(name) for name in value_names(categories)])
+            numbers = categories.astype(float) if categories.dtype.kind in "iuf" and categories.size > 2 else None
+            names = [shown(name) for name in value_names(categories)]
+            variables[i] = Values(reader.codes(at, categories)[0], names, numbers)
     return variables
 
 
 def _by_state(variable: Values, states: np.ndarray, n_states: int) -> list[str]:
     """In words, what a variable is in each state: mean and spread, or how frequent a value is.
 
-    Of two values that is the rarer one, of more the most frequent one in the state.
+    Of two values that is the rarer one, of more the most frequent one in the state. Of several that are numbers it is
+    their mean, and how frequent each of them is.
     """
     columns = [variable.column[states == state] for state in range(n_states)]
     if variable.values is None:
@@ -114,6 +123,8 @@ def _by_state(variable: Values, states: np.ndarray, n_states: int) -> list[str]:
         return [_mean_and_spread(column) if column.size else "" for column in known]
     size = len(variable.values)
     counts = [np.bincount(column, minlength=size)[:size] for column in columns]
+    if variable.numbers is not None:
+        return [_distribution(variable.numbers, variable.values, frequency) for frequency in counts]
     rarer = int(np.sum(counts, axis=0).argmin()) if size == 2 else None
     words = []
     for frequency in counts:
@@ -123,9 +134,20 @@ def _by_state(variable: Values, states: np.ndarray, n_states: int) -> list[str]:
     return words
 
 
+def _distribution(numbers: np.ndarray, values: Sequence[str], frequency: np.ndarray) -> str:
+    """The mean of values that are numbers, and how frequent each is, or where they are many their spread."""
+    if not frequency.any():
+        return ""
+    if numbers.size > MOST_VALUES:
+        return _mean_and_spread(np.repeat(numbers, frequency))
+    shares = frequency / frequency.sum()
+    each = ", ".join(f"{value}: {share:.0%}" for value, share in zip(values, shares.tolist(), strict=True))
+    return f"{short(float(shares @ numbers), 3)} ({each})"
+
+
 def _mean_and_spread(column: np.ndarray) -> str:
     # By a power of two, which is exact, so that sums and squares of huge numbers are finite.
     _, power = np.frexp(np.abs(column).max())
     scaled = np.ldexp(column, -power)
     mean, spread = np.ldexp([scaled.mean(), scaled.std()], power)
-    return f"{short(mean, 3)} \u00b1 {short(spread, 2)}"
+    return mean_and_spread(float(mean), float(spread))

@@ -58,6 +58,7 @@ def map_of(model: "LayeredEstimator", groupings: Sequence[Grouping]) -> Map:
         "weight": _rounded(weight),
         "alpha": _rounded(edge.alpha for edge in graph.edges),
         "known": _rounded(edge.mutual_information for edge in graph.edges),
+        "communality": _rounded(model.fitted_.layers[0].communality[columns].tolist(), 3),
         "linked": (model.fitted_.layers[0].clusters[columns] >= 0).astype(int).tolist(),
         "weak": _weak(model, at, whole),
         "unsure": _unsure(model, graph.edges, whole),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import hicorex
-from hicorex.findings.description import FactorDescription, description
+from hicorex.findings.description import Description, FactorDescription, description
 from hicorex.findings.groups import Grouping
 from hicorex.input.column_kinds import ColumnDecision
 from hicorex.plot.canvas import PALETTE
@@ -52,7 +52,9 @@ def page_of(
     script = one_script(SCRIPT)
     data = {
         "map": drawn.payload,
-        "factors": {drawn.factors[row.factor]: _facts(row) for row in told.factors if row.factor in drawn.factors},
+        "factors": {
+            drawn.factors[row.factor]: _facts(row, told) for row in told.factors if row.factor in drawn.factors
+        },
         "details": details_of(model, samples, drawn),
     }
     return filled(
@@ -79,7 +81,8 @@ def _style() -> Markup:
     return filled(resource("page.css"), light=css_colours(PALETTE), dark=f"{DARK} {css_colours(DARK_PALETTE)}")
 
 
-def _facts(row: FactorDescription) -> dict[str, Any]:
+def _facts(row: FactorDescription, told: Description) -> dict[str, Any]:
     """What the panel says of a factor."""
+    in_words = [", ".join(map(shown, state.variables)) for state in told.states_of(row.factor)]
     keys = ("layer", "states", "explains", "contribution", "contribution_stderr", "reproducibility")
-    return {key: getattr(row, key) for key in keys}
+    return {key: getattr(row, key) for key in keys} | {"in_words": in_words}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hicorex.findings.words import short
+from hicorex.findings.numbers import short
 from hicorex.report.markup import Markup, element, joined
 
 

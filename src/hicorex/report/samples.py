@@ -12,6 +12,8 @@ from hicorex.support.names import factor_names
 if TYPE_CHECKING:
     from hicorex.estimators.base import LayeredEstimator
 
+# The samples of most surprisal that are named.
+UNUSUAL_NAMED = 20
 # The most surprising samples that are named, and the most factors that say so of each.
 SURPRISING, REASONS = 20, 3
 # Nearer than this to what is usual, in standard deviations, nothing is surprising.
@@ -87,6 +89,30 @@ def surprising_samples(
         reasons = tuple(Reason(names[j], float(deviation[j])) for j in loudest)
         rows.append(Surprising(samples.name(i), float(total[i]), float(surprise[i]), reasons))
     return rows
+
+
+class Unusual(NamedTuple):
+    """A sample of much surprisal.
+
+    odd_values, odd_combination : how much more than usual there is, in nats, by single values and by their combination
+    which : "values" or "combination", whichever is more
+    """
+
+    name: str
+    odd_values: float
+    odd_combination: float
+    which: str
+
+
+def unusual_samples(model: "LayeredEstimator", samples: Samples, total: np.ndarray) -> list[Unusual]:
+    """The samples of most surprisal beyond what is usual, of those that are unusual at all."""
+    _, odd_values, odd_combination, which = model.fitted_.usual.of_whole(total, model.of_values(samples.X))
+    found = largest(odd_values + odd_combination, UNUSUAL_NAMED)
+    return [
+        Unusual(samples.name(i), float(odd_values[i]), float(odd_combination[i]), str(which[i]))
+        for i in found
+        if which[i]
+    ]
 
 
 def largest(values: np.ndarray, most: int) -> np.ndarray:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import hicorex
 from hicorex.findings.description import Description, FactorDescription
+from hicorex.findings.numbers import count, short
 from hicorex.findings.reasons import why_this_size
 from hicorex.findings.text import shortened
-from hicorex.findings.words import count, heading, how_much, members_of, no_further_layer, short
+from hicorex.findings.words import heading, how_much, members_of, no_further_layer
+from hicorex.fitted.surprise import UNUSUAL
 from hicorex.input.column_kinds import KINDS, ColumnDecision
 from hicorex.input.words import reason_in_words
 from hicorex.plot import bounds as draw_bounds
@@ -33,7 +35,16 @@ from hicorex.report.parts import (
     sortable_heads,
     terms,
 )
-from hicorex.report.samples import SURPRISING, USUAL, Samples, Surprising, surprising_samples
+from hicorex.report.samples import (
+    SURPRISING,
+    UNUSUAL_NAMED,
+    USUAL,
+    Samples,
+    Surprising,
+    Unusual,
+    surprising_samples,
+    unusual_samples,
+)
 from hicorex.support.printing import printable
 
 if TYPE_CHECKING:
@@ -124,7 +135,8 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
     more = f" The {MOST_ROWS:,} first of {n:,} factors are listed." if n > MOST_ROWS else ""
     words = (
         "In nats, on the samples of the fit: what a factor explains, and what the lower bound would lose without it, "
-        "which is less where others could stand in for it, with its standard error. "
+        "with its standard error. That is less where other factors could stand in for it, and more where it completes "
+        "what they tell of a variable. "
         f"{COMES_BACK if measured else ''}{more}"
     )
     field = element("input", type="search", id="filter", placeholder="words")
@@ -189,6 +201,8 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
             figure(picture),
             element("h3", "The most surprising samples"),
             _surprising(surprising_samples(model, given, total, surprise), shown(given.title), nodes),
+            element("h3", "The most unusual samples as a whole"),
+            _unusual(unusual_samples(model, given, total), shown(given.title)),
             element("h3", "The table, sorted"),
             note("Rows are samples, columns variables; from low (blue) to high (red), grey where values are missing."),
             side_by_side(
@@ -214,6 +228,23 @@ def _surprising(found: list[Surprising], title: str, nodes: dict[str, int]) -> M
     )
     heads = joined([sortable_heads(title, "total correlation", "surprise"), long_head("factors that say so")])
     return joined([note(words), scrolling_table(heads, rows, tall=True, id="surprising", class_="sortable")])
+
+
+def _unusual(found: list[Unusual], title: str) -> Markup:
+    """The table of samples of much surprisal; ``title`` says what their names are."""
+    if not found:
+        return element("p", f"None is {UNUSUAL} standard deviations or more from what is usual.")
+    rows = [
+        element("tr", element("td", row.name), *map(number_cell, row[1:3]), element("td", f"odd {row.which}"))
+        for row in found
+    ]
+    words = (
+        f"Those that are {UNUSUAL} standard deviations or more less likely than usual, at most {UNUSUAL_NAMED}: "
+        "because single values are rare, or because the values go together badly, in nats beyond what is usual. Below "
+        "0 a sample is less odd than usual in this way."
+    )
+    heads = joined([sortable_heads(title, "by its values", "by their combination"), long_head("which is more")])
+    return joined([note(words), scrolling_table(heads, rows, tall=True, id="unusual", class_="sortable")])
 
 
 def convergence(model: "LayeredEstimator") -> Markup:

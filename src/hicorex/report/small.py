@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from hicorex.findings.description import description
 from hicorex.findings.graph import graph_of
-from hicorex.findings.words import FEW, count, heading, how_much, short
+from hicorex.findings.numbers import count, short
+from hicorex.findings.words import FEW, heading, how_much
 from hicorex.plot import graph as draw_graph
 from hicorex.plot.canvas import PALETTE
 from hicorex.report.figures import css_colours, inline_svg

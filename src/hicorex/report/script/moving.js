@@ -46,6 +46,7 @@ const describe = (i) => {
   const words = [];
   const home = linksOf[i].find((e) => map.above[e] === map.home[i]);
   if (home !== undefined) words.push(`belongs to ${map.names[map.home[i]]}, which knows ${nats(map.known[home])} nats of it`);
+  words.push(`its factors explain ${Math.round(100 * map.communality[i])}% of it`);
   if (!isLinked(i)) words.push("its links may be chance");
   for (const grouping of map.groupings) {
     if (grouping.number[i] >= 0) words.push(`${grouping.title}: ${grouping.groups[grouping.number[i]]}`);

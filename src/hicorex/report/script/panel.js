@@ -25,11 +25,12 @@ const linkTable = (title, edges, other, most, profile, nStates) => {
       element("tbody", {}, ...rowsOf(edges.slice(0, most), other, profile)))),
     rest > 0 ? element("p", { className: "note" }, `and ${count(rest, "further link")}`) : null);
 };
-const statesOf = (detail) => {
+const statesOf = (detail, inWords) => {
   const total = detail.counts.reduce((a, b) => a + b, 0) || 1;
   return element("div", {}, element("h4", {}, "Samples"), ...detail.counts.map((n, s) => element("div", { className: "state" },
     element("div", { className: "bar" }, element("span", { style: `width:${(100 * n) / total}%` })),
     element("p", {}, element("strong", {}, `state ${s}`), ` ${count(n, "sample")}, ${Math.round((100 * n) / total)}%`,
+      inWords[s] ? `; ${inWords[s]}` : "",
       detail.typical[s].length ? `; most typical: ${detail.typical[s].join(", ")}` : ""))),
   detail.odd.length ? element("p", {}, "Least in line with the factor: ", detail.odd.map(([name, z]) => `${name} (${z} sd)`).join(", ")) : null);
 };
@@ -62,7 +63,7 @@ const fill = (i) => {
   if (told.reproducibility !== null) facts.push(`comes back in fits to halves: ${told.reproducibility.toFixed(2)} of 1`);
   facts.push(`${count(told.states, "state")}, layer ${told.layer}`);
   panel.replaceChildren(close, title, element("p", {}, `${facts.join("; ")}.`), composition(i) ?? "",
-    detail ? statesOf(detail) : element("p", { className: "note" }, "The report was made without samples."),
+    detail ? statesOf(detail, told.in_words) : element("p", { className: "note" }, "The report was made without samples."),
     linkTable(told.layer > 1 ? "Factors below" : "Variables", below, (e) => map.below[e], 30, detail && detail.profile, told.states) ?? "",
     linkTable("Factors above", above, (e) => map.above[e], 10) ?? "");
   return title;
