@@ -48,9 +48,7 @@ def pairs_of(model: "LayeredEstimator", table: Source, sample_weight: np.ndarray
         return Paired(decoder, bounds_of([evidence]), fitted.saw(evidence))
 
 
-def _stack_of(
-    fitted: FittedModel, data: Data, sample_weight: np.ndarray | None, engine: Engine
-) -> list[StackedLayer]:
+def _stack_of(fitted: FittedModel, data: Data, sample_weight: np.ndarray | None, engine: Engine) -> list[StackedLayer]:
     """What evaluates samples by the layers of a model and by their own marginals, as the samples of a fit are."""
     stack = list[StackedLayer]()
     for k, (layer, above) in enumerate(zip_longest(fitted.layers, fitted.layers[1:])):

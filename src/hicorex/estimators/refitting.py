@@ -82,23 +82,23 @@ class Refitter:
     def evidence(self, training: Data, held_out: Data, engine: Engine, name: Callable[[int], str] = str) -> Evidence:
         """What a stack fitted to some samples says about others; it counts as many layers as for its own samples."""
         seen, new = list[StackedLayer](), list[StackedLayer]()
-        read, first = None, None
+        read, links = None, list[np.ndarray]()
         for size, (shown, own, others) in zip(self.sizes, self.layers(training, held_out, engine), strict=True):
             soft = LayerEvaluator.of(shown.state, shown.links, others, engine, shown.evaluator.smoothed)
             feeding, feeding_new = None, None
             if len(seen) + 1 < len(self.sizes):
                 feeding = LayerEvaluator.of(shown.state, shown.links, own, engine, relabel=harden)
                 feeding_new = LayerEvaluator.of(shown.state, shown.links, others, engine, feeding.smoothed, harden)
-            first = first or shown
+            links = links or shown.links
             seen.append(StackedLayer(shown.evaluator, feeding, read))
             new.append(StackedLayer(soft, feeding_new, read))
             read = Encoder.of_labels(*size).encode_labels
         in_sample = bounds_of([gather(training, seen, engine)])
         decoder = learn_pairs(
-            training, seen[0].counted(in_sample.depth), first.links, in_sample.lower, places_of(training), engine
+            training, seen[0].counted(in_sample.depth), links, in_sample.lower, places_of(training), engine
         )
         counted = new[0].counted(in_sample.depth)
-        pairs = PairEvaluator.of(decoder, counted, first.links, in_sample.depth, held_out, engine, new=True)
+        pairs = PairEvaluator.of(decoder, counted, links, in_sample.depth, held_out, engine, new=True)
         return gather(held_out, new, engine, marginal_surprisals(training), in_sample.depth, name, pairs)
 
 

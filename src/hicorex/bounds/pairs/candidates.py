@@ -47,7 +47,9 @@ def _residuals(
             of_column = _centred(_features(cells[i], bool(is_number[i])), np.isnan(cells[i]), code)
             features.append(of_column)
             column.append(np.full(len(of_column), i))
-    return np.concatenate(features), np.concatenate(column)
+    of_features = np.concatenate(column)
+    order = np.argsort(of_features, kind="stable")
+    return np.concatenate(features)[order], of_features[order]
 
 
 def _features(x: np.ndarray, is_number: bool) -> np.ndarray:

@@ -63,6 +63,7 @@ class CellReader:
             gaps = block.gap_of[places]
             cells[gaps >= 0] = np.where(tile.present[gaps[gaps >= 0]], cells[gaps >= 0], np.nan)
             return cells
+        assert isinstance(block, Categorical)
         codes = tile.dense(places) if isinstance(block, SparseCategorical) else tile.codes[places]
         cells = codes.astype(float)
         cells[codes == block.sizes[places][:, None]] = np.nan
