@@ -39,7 +39,7 @@ def test_factors_and_pairs_explain_no_more_than_there_is_in_500_systems():
         assert found.lower_with_pairs <= exact + 1e-9, case
         rise.append(found.gain)
         left.append(exact - found.lower)
-    assert np.mean(rise) > 0.3 * np.mean(left)  # they say something, too
+    assert np.mean(rise) > 0.25 * np.mean(left)  # they say something, too
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hicorex.bounds.pairs.result import ResidualPair, residual_pairs_of
 from hicorex.findings.graph import ranked_links
 from hicorex.findings.reasons import why_no_further_layer, why_no_upper
 from hicorex.fitted.model import StopReason
@@ -65,6 +66,7 @@ class Description:
     bounds : on the samples of the fit
     cross_fitted : on samples that models of these sizes were not fitted to; None where nobody has made them
     factors : of all layers, from the bottom up
+    pairs : of variables that still depend on each other when the factors are known, most first
     unassigned : the variables without a significant link
     """
 
@@ -76,6 +78,7 @@ class Description:
     bounds: "Bounds"
     cross_fitted: "Bounds | None"
     factors: list[FactorDescription]
+    pairs: list[ResidualPair]
     unassigned: list[str]
 
     @property
@@ -88,6 +91,15 @@ class Description:
         """Whether held-out samples show that something is explained, beyond what chance would."""
         crossed = self.cross_fitted
         return crossed is not None and crossed.lower > max(LEAST_ERRORS * crossed.lower_stderr, ROUNDING)
+
+    @property
+    def with_pairs(self) -> "Bounds | None":
+        """The bounds to rely on of factors and pairs, if they say something beyond those of the factors."""
+        known = self.cross_fitted or self.bounds
+        if known.lower_with_pairs is None or known.lower_with_pairs_stderr is None:
+            return None
+        sure = known.lower_with_pairs > max(LEAST_ERRORS * known.lower_with_pairs_stderr, ROUNDING)
+        return known if sure and known.lower_with_pairs > known.lower else None
 
     @property
     def n_stable(self) -> int | None:
@@ -113,6 +125,7 @@ class Description:
             "stop_reason": self.stop_reason,
             "bounds": all_bounds_dict(self.bounds, self.cross_fitted),
             "factors": [row._asdict() for row in self.factors],
+            "pairs": [pair._asdict() | {"kind": str(pair.kind)} for pair in self.pairs],
             "unassigned": self.unassigned,
         }
 
@@ -131,6 +144,7 @@ def description(model: "LayeredEstimator") -> Description:
         bounds=model.bounds_,
         cross_fitted=model.fitted_.cross_fitted,
         factors=list(factors_of(model)),
+        pairs=pairs_of(model),
         unassigned=[variables[i] for i in np.flatnonzero(first.clusters == -1)],
     )
 
@@ -160,6 +174,12 @@ def factors_of(model: "LayeredEstimator") -> Iterator[FactorDescription]:
                 int(sizes[j]),
                 [names[k - 1][i] for i in below[first[j] : first[j + 1]][:TOP]],
             )
+
+
+def pairs_of(model: "LayeredEstimator") -> list[ResidualPair]:
+    """The residual pairs of a model, most first; none where nobody has looked for them."""
+    decoder = model.fitted_.pairs
+    return [] if decoder is None else residual_pairs_of(decoder, model.fitted_.variable_names())
 
 
 def all_bounds_dict(in_sample: "Bounds", cross_fitted: "Bounds | None") -> dict[str, Any]:

@@ -37,6 +37,7 @@ FACTORS = (
     "top_variables",
 )
 STRUCTURE = ("variable", "factor", "layer", "alpha", "mutual_information", "weight", "cluster", "stability")
+PAIRS = ("variable", "other", "kind", "information", "gain")
 SAMPLES = ("total_correlation", "surprise", "most_surprised_factor", "factor_surprise")
 LABEL = re.compile(r"layer[1-9][0-9]*_factor[0-9]+")
 
@@ -73,7 +74,7 @@ def is_result(titles: Sequence[str]) -> bool:
     """Whether a table with these titles is one of the result files, whose text is guarded."""
     every, rest = tuple(titles), tuple(titles[1:])
     labels = bool(rest) and all(LABEL.fullmatch(title) for title in rest)
-    return every in (COLUMNS, FACTORS, STRUCTURE) or rest == SAMPLES or labels
+    return every in (COLUMNS, FACTORS, STRUCTURE, PAIRS) or rest == SAMPLES or labels
 
 
 def _changed(table: "pa.Table", change: Callable[[str], str], suspect: str) -> "pa.Table":

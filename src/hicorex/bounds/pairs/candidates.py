@@ -17,6 +17,8 @@ def candidate_pairs(cells: np.ndarray, is_number: np.ndarray, labels: np.ndarray
     All pairs are compared if columns are few. Of many, those are that are neighbours in some order: by their factors,
     and by leading directions of what these leave; so time is linear in columns.
     """
+    if len(cells) < 2:
+        return np.empty((2, 0), np.int64)
     residuals, column = _residuals(cells, is_number, labels, links)
     n_columns = len(cells)
     found = [np.empty((2, 0), np.int64)]

@@ -78,7 +78,7 @@ class _Tables:
         self._reader = CellReader.of(data.blocks, data.columns, rare_levels(data))
         self._varying = np.flatnonzero(self._reader.n_levels > 1)
         tiles = [block.tile(samples, slice(None)) for block, samples in zip(data.blocks, data.samples, strict=True)]
-        self._cells = self._reader.read(data.blocks, tiles, self._varying)
+        self._cells = self._reader.read(data.blocks, tiles, self._varying).reshape(self._varying.size, data.n_samples)
         self._sample_weight = data.sample_weight.astype(float)
         rng = np.random.default_rng(SEED)
         most = max(FEWEST_ROWS, min(MOST_ROWS, MOST_CELLS // max(self._varying.size, 1)))
