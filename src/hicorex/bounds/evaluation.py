@@ -56,7 +56,8 @@ class LayerEvaluator:
     """Evaluates the labels of a layer on samples: what they explain of TC(X), sum_i I(X_i:Y) - I(X:Y) (eq:tcxy).
 
     blocks, state, coefficients : of the layer
-    ratios : by block, the marginals given the labels, relative to those of all labels
+    joints : by block, the marginals given the labels
+    ratios : the same relative to those of all labels
     prior : (k, m, 1), p(y) of the samples at hand
     bias_correction : 1 / 2N for N new samples, 0 for those of the marginals; see marginals.joint.unbiased
     relabel : as in ``run_pass``
@@ -67,6 +68,7 @@ class LayerEvaluator:
     blocks: list[Block]
     state: State
     coefficients: list[Coefficients]
+    joints: list[list[Joint]]
     ratios: list[list[LogRatios]]
     prior: np.ndarray
     bias_correction: float
@@ -107,7 +109,8 @@ class LayerEvaluator:
         # Not 0, should rounding give a sample another most likely state than in the pass before.
         prior = np.maximum(sums.label_sum / data.total, 1e-12)[:, :, None]
         coefficients = block_coefficients(state, data, engine)
-        return cls(data.blocks, state, coefficients, ratios, prior, bias_correction, relabel, smoothed, sums.log_z)
+        fixed = data.blocks, state, coefficients, joints, ratios
+        return cls(*fixed, prior, bias_correction, relabel, smoothed, sums.log_z)
 
     def evaluate_tile(self, tiles: list[Tile], first: int) -> Evaluation:
         """What the labels say about the samples of a tile, by block; ``first`` is the index of the first sample."""

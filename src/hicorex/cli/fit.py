@@ -190,6 +190,7 @@ def _measure(model: "HierarchicalCorex", options: FitOptions) -> None:
     n_resamples = options.stability
     if n_resamples is None:
         n_resamples = QUICK_RESAMPLES if model.resamples_quickly else 0
+    model.residual_pairs()
     with suppress(TooFewSamplesError):  # which the summary says
         if options.folds:
             model.with_cross_fit(options.folds)

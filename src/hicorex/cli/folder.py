@@ -15,6 +15,7 @@ from hicorex.findings.tables import (
     columns_table,
     factors_table,
     labels_of_states,
+    pairs_table,
     samples_of_log_z,
     structure_table,
     write_csv,
@@ -165,6 +166,7 @@ def _write_model_tables(folder: Path, model: "LayeredEstimator", decisions: Sequ
     _write_csv(folder / "columns.csv", columns_table(decisions))
     _write_csv(folder / "factors.csv", factors_table(model))
     _write_csv(folder / "structure.csv", structure_table(model))
+    _write_csv(folder / "pairs.csv", pairs_table(model))
     told = all_bounds_dict(model.bounds_, model.fitted_.cross_fitted)
     with new_file(folder / "bounds.json") as file:
         file.write(json_text(told, indent=2).encode("ascii") + b"\n")

@@ -173,9 +173,10 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
         return self.bounds_.n_samples * self.fitted_.n_columns * self.fitted_.layers[0].n_factors
 
     def _make_cross_fitted(self, and_stability: bool = False) -> None:
-        """Make the cross-fitted bounds where the samples of the fit are in memory and enough."""
+        """Make residual pairs, and cross-fitted bounds of enough samples, where those of the fit are in memory."""
         if self._training is None or not has_rows_here(self._training.samples):
             return
+        self.residual_pairs()
         with suppress(TooFewSamplesError):  # which is said in words
             if self.fitted_.cross_fitted is None:
                 self.with_cross_fit()

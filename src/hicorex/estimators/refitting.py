@@ -80,8 +80,7 @@ class Refitter:
     def evidence(self, training: Data, held_out: Data, engine: Engine, name: Callable[[int], str] = str) -> Evidence:
         """What a stack fitted to some samples says about others; it counts as many layers as for its own samples."""
         seen, new = list[StackedLayer](), list[StackedLayer]()
-        links: list[np.ndarray] | None = None
-        read = None
+        read, links = None, list[np.ndarray]()
         for size, (shown, own, others) in zip(self.sizes, self.layers(training, held_out, engine), strict=True):
             soft = LayerEvaluator.of(shown.state, shown.links, others, engine, shown.evaluator.smoothed)
             feeding, feeding_new = None, None
@@ -92,7 +91,6 @@ class Refitter:
             seen.append(StackedLayer(shown.evaluator, feeding, read))
             new.append(StackedLayer(soft, feeding_new, read))
             read = Encoder.of_labels(*size).encode_labels
-        assert links is not None
         in_sample = bounds_of([gather(training, seen, engine)])
         decoder = learn_pairs(
             training, seen[0].counted(in_sample.depth), links, in_sample.lower, places_of(training), engine

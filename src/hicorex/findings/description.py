@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hicorex.bounds.pairs.result import ResidualPair, residual_pairs_of
 from hicorex.findings.graph import ranked_links
 from hicorex.findings.numbers import ROUNDING
 from hicorex.findings.reasons import why_no_further_layer, why_no_upper
@@ -66,6 +67,7 @@ class Description:
     cross_fitted : on samples that models of these sizes were not fitted to; None where nobody has made them
     factors : of all layers, from the bottom up
     states : of each factor, what its states are
+    pairs : of variables that still depend on each other when the factors are known, most first
     unassigned : the variables without a significant link
     """
 
@@ -78,6 +80,7 @@ class Description:
     cross_fitted: "Bounds | None"
     factors: list[FactorDescription]
     states: list[list[StateDescription]]
+    pairs: list[ResidualPair]
     unassigned: list[str]
 
     @property
@@ -90,6 +93,15 @@ class Description:
         """Whether held-out samples show that something is explained, beyond what chance would."""
         crossed = self.cross_fitted
         return crossed is not None and crossed.lower > max(LEAST_ERRORS * crossed.lower_stderr, ROUNDING)
+
+    @property
+    def with_pairs(self) -> "Bounds | None":
+        """The bounds to rely on of factors and pairs, if they say something beyond those of the factors."""
+        known = self.cross_fitted or self.bounds
+        if known.lower_with_pairs is None or known.lower_with_pairs_stderr is None:
+            return None
+        sure = known.lower_with_pairs > max(LEAST_ERRORS * known.lower_with_pairs_stderr, ROUNDING)
+        return known if sure and known.lower_with_pairs > known.lower else None
 
     @property
     def n_stable(self) -> int | None:
@@ -123,6 +135,7 @@ class Description:
                 row.factor: [state._asdict() | {"variables": list(state.variables)} for state in states]
                 for row, states in zip(self.factors, self.states, strict=True)
             },
+            "pairs": [pair._asdict() | {"kind": str(pair.kind)} for pair in self.pairs],
             "unassigned": self.unassigned,
         }
 
@@ -142,6 +155,7 @@ def description(model: "LayeredEstimator") -> Description:
         cross_fitted=model.fitted_.cross_fitted,
         factors=list(factors_of(model)),
         states=states_of_factors(model),
+        pairs=pairs_of(model),
         unassigned=[variables[i] for i in np.flatnonzero(first.clusters == -1)],
     )
 
@@ -171,6 +185,12 @@ def factors_of(model: "LayeredEstimator") -> Iterator[FactorDescription]:
                 int(sizes[j]),
                 [names[k - 1][i] for i in below[first[j] : first[j + 1]][:TOP]],
             )
+
+
+def pairs_of(model: "LayeredEstimator") -> list[ResidualPair]:
+    """The residual pairs of a model, most first; none where nobody has looked for them."""
+    decoder = model.fitted_.pairs
+    return [] if decoder is None else residual_pairs_of(decoder, model.fitted_.variable_names())
 
 
 def all_bounds_dict(in_sample: "Bounds", cross_fitted: "Bounds | None") -> dict[str, Any]:

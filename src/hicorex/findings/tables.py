@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from hicorex.findings.description import FactorDescription, factors_of
+from hicorex.bounds.pairs.result import ResidualPair
+from hicorex.findings.description import FactorDescription, factors_of, pairs_of
 from hicorex.findings.graph import ranked_links, weights_of
 from hicorex.input.spreadsheet import guarded_table
 from hicorex.input.words import reason_in_words
@@ -143,6 +144,19 @@ def variables_table(model: "LayeredEstimator") -> "pa.Table":
             "stability": pa.nulls(every.size, pa.float64()) if stability is None else of_main(stability.links),
         }
     )
+
+
+def pairs_table(model: "LayeredEstimator") -> "pa.Table":
+    """The pairs of variables that still depend on each other when the factors are known, most first."""
+    import pyarrow as pa
+
+    rows = pairs_of(model)
+    columns = {name: [getattr(row, name) for row in rows] for name in ResidualPair._fields}
+    for name in ("variable", "other"):
+        columns[name] = _text(columns[name])
+    columns["kind"] = pa.array([str(kind) for kind in columns["kind"]], pa.string())
+    numbers = {name: pa.array(columns[name], pa.float64()) for name in ("information", "gain")}
+    return pa.table(columns | numbers)
 
 
 def write_csv(table: "pa.Table", file: BinaryIO) -> None:

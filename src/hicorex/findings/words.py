@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from hicorex.bounds.pairs.result import ResidualPair
 from hicorex.findings.description import Description, FactorDescription, description
 from hicorex.findings.numbers import count, short
 from hicorex.findings.reasons import why_no_upper
@@ -32,6 +33,8 @@ def summary(model: "LayeredEstimator") -> str:
     if told.explains:
         for layer in range(1, len(told.layers) + 1):
             lines += ["", *_about_layer(layer, told)]
+        if told.pairs:
+            lines += ["", *_about_pairs(told.pairs)]
         if told.unassigned:
             lines += ["", *_about_unassigned(told.unassigned)]
     if told.chance_above:
@@ -58,12 +61,25 @@ def how_much(told: Description) -> str:
         text += f" There is no upper bound: {why_no_upper(bounds.no_upper)}."
     else:
         text += f" The total correlation is at most {short(bounds.upper)} nats."
+    if told.with_pairs is not None:
+        text += f" {how_much_with_pairs(told.with_pairs)}"
     if told.n_stable is not None:
         come = "comes" if told.n_stable == 1 else "come"
         text += f" {told.n_stable:,} of {count(len(told.used), 'factor')} {come} back in fits to halves of the samples."
     if len(told.unassigned) == told.n_variables:
         text += " No link of a variable to a factor is significant: all of it may be chance."
     return text
+
+
+def how_much_with_pairs(bounds: "Bounds") -> str:
+    """How much dependence there is at least, by factors and pairs of variables, and the share of the factors."""
+    assert bounds.lower_with_pairs is not None
+    there = f"{short(bounds.lower_with_pairs)} nats (standard error {short(bounds.lower_with_pairs_stderr, 2)})"
+    share = max(bounds.lower, 0) / bounds.lower_with_pairs
+    return (
+        f"There are at least {there} of dependence: the factors explain {short(max(bounds.lower, 0))}, {share:.0%} of "
+        f"it, and single pairs of variables another {short(bounds.lower_with_pairs - max(bounds.lower, 0))}."
+    )
 
 
 def _lower_bound(told: Description) -> str:
@@ -134,6 +150,12 @@ def _about_states(states: list[StateDescription]) -> list[str]:
     if len(states) > MOST_STATES:
         lines += fill(f"and {count(len(states) - MOST_STATES, 'more state')}", indent="    ")
     return lines
+
+
+def _about_pairs(pairs: list[ResidualPair]) -> list[str]:
+    said = [f"{pair} ({short(pair.gain, 2)} nats)" for pair in pairs[:FEW]]
+    more = [f"and {len(pairs) - FEW:,} more"] if len(pairs) > FEW else []
+    return fill("Beyond the factors:", [*said, *more])
 
 
 def _about_unassigned(names: list[str]) -> list[str]:

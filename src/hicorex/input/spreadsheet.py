@@ -40,6 +40,7 @@ STRUCTURE = (
     *("variable", "factor", "layer", "alpha", "mutual_information", "weight", "cluster", "p_value", "q_value"),
     *("communality", "stability"),
 )
+PAIRS = ("variable", "other", "kind", "information", "gain")
 SAMPLES = (
     *("total_correlation", "surprise", "most_surprised_factor", "factor_surprise"),
     *("surprisal", "odd_values", "odd_combination", "unusual"),
@@ -79,7 +80,7 @@ def is_result(titles: Sequence[str]) -> bool:
     """Whether a table with these titles is one of the result files, whose text is guarded."""
     every, rest = tuple(titles), tuple(titles[1:])
     labels = bool(rest) and all(LABEL.fullmatch(title) for title in rest)
-    return every in (COLUMNS, FACTORS, STRUCTURE) or rest == SAMPLES or labels
+    return every in (COLUMNS, FACTORS, STRUCTURE, PAIRS) or rest == SAMPLES or labels
 
 
 def _changed(table: "pa.Table", change: Callable[[str], str], suspect: str) -> "pa.Table":

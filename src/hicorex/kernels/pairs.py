@@ -18,6 +18,8 @@ from hicorex.kernels.compiled import inlined, jit
 TINY = 1e-12
 # Rounds of fitting a table to its margins, and the change of a margin, relatively, at which they end.
 ROUNDS, CLOSE = 30, 1e-4
+# No ratio is larger: one that few samples show would make the mean of others unsure.
+LARGEST_LOG_RATIO = 7.0
 # Beyond this correlation the levels of numbers are too coarse.
 LARGEST_CORRELATION = 0.995
 
@@ -45,8 +47,40 @@ def _level(x, centre, scale, n_levels):
 
 
 @jit
+def child_ratios(x, places, states, centre, scale, log_weight, mean, precision, sample_weight, n_levels, out):
+    """Add p(x | y) / p(x) of numbers at their levels in each joint state to out (2, states, n_levels), and the weights.
+
+    x (c, T) is NaN where missing; places (Q,) the columns of x; states (Q + 1,) where the joint states of each begin;
+    centre, scale, log_weight, mean and precision (states,) of the levels, of p(y) and of normal p(x | y).
+    """
+    density = np.empty((states[1:] - states[:-1]).max() if places.size else 0)
+    for q in range(places.size):
+        first, size = states[q], states[q + 1] - states[q]
+        for row in range(x.shape[1]):
+            value = x[places[q], row]
+            if math.isnan(value):
+                continue
+            largest = -1e300
+            for s in range(size):
+                at = first + s
+                deviation = value - mean[at]
+                density[s] = 0.5 * math.log(precision[at]) - 0.5 * precision[at] * deviation * deviation
+                largest = max(largest, density[s] + log_weight[at])
+            mixture = 0.0
+            for s in range(size):
+                mixture += math.exp(density[s] + log_weight[first + s] - largest)
+            mixture = math.log(mixture) + largest
+            for s in range(size):
+                level = _level(value, centre[first + s], scale[first + s], n_levels)
+                # A state that never occurs may have any ratio; it has no weight.
+                ratio = math.exp(min(density[s] - mixture, 80.0))
+                out[0, first + s, level] += sample_weight[row] * ratio
+                out[1, first + s, level] += sample_weight[row]
+
+
+@jit
 def moments(cells, columns, factors, states, labels, sample_weight, out):
-    """Add the weight, the sum and the sum of squares of child and parent in each joint state to out (2, states, 3)."""
+    """Add the weight, the sum and the sum of squares of the parent in each joint state to out (states, 3)."""
     buffer = np.empty(labels.shape[0] ** factors.shape[0])
     for p in range(columns.shape[1]):
         for row in range(cells.shape[1]):
@@ -57,20 +91,17 @@ def moments(cells, columns, factors, states, labels, sample_weight, out):
             for s in range(size):
                 w = buffer[s]
                 if w > TINY:
-                    at = states[p] + s
-                    out[0, at, 0] += w
-                    out[0, at, 1] += w * x
-                    out[0, at, 2] += w * x * x
-                    out[1, at, 0] += w
-                    out[1, at, 1] += w * z
-                    out[1, at, 2] += w * z * z
+                    out[states[p] + s, 0] += w
+                    out[states[p] + s, 1] += w * z
+                    out[states[p] + s, 2] += w * z * z
 
 
 @jit
-def count(cells, layout, labels, sample_weight, half, joint, parents, children, squares):
-    """Add the weights of joint levels, of those of parents and of children, and squared weights by state.
+def count(cells, layout, ratio, labels, sample_weight, half, joint, own, parents, children):
+    """Add the weights of joint levels, the same times the ratio of the child's level, those of parents, of children.
 
-    Those of each sample go to the row half (T,) says: joint (H, .), parents (H, .), children (H, .), squares (H, .).
+    Those of each sample go to the row half (T,) says: joint and own (H, .), parents (H, .), children (H, .). ratio has
+    p(x | y) / p(x) by state and level of the child, as children.
     """
     columns, factors, states, n_levels, centre, scale, pooled, of_joint, of_parents, of_children = layout
     buffer = np.empty(labels.shape[0] ** factors.shape[0])
@@ -89,10 +120,12 @@ def count(cells, layout, labels, sample_weight, half, joint, parents, children, 
                     v = _level(x, centre[0, at], scale[0, at], n_child)
                     a = _level(z, centre[1, at], scale[1, at], n_parent)
                     table = 0 if pooled[p] else s
-                    joint[h, of_joint[p] + (table * n_parent + a) * n_child + v] += w
+                    cell = of_joint[p] + (table * n_parent + a) * n_child + v
+                    child = of_children[p] + s * n_child + v
+                    joint[h, cell] += w
+                    own[h, cell] += w * ratio[child]
                     parents[h, of_parents[p] + s * n_parent + a] += w
-                    children[h, of_children[p] + s * n_child + v] += w
-                    squares[h, at] += w * w
+                    children[h, child] += w
 
 
 @jit
@@ -229,14 +262,16 @@ def _of_categories(table, parent, child, prior_samples, out):
     for s in range(n_joint):
         size = parent[s].sum()
         for v in range(n_child):
+            # One more sample as in the state and over all states, and levels of the parent that may yet occur.
+            alone = (child[s, v] + (pooled[:, v].sum() + 1.0 / n_child) / (pooled.sum() + 1)) / (size + 1)
             average = 0.0
             for a in range(n_parent):
                 given = fitted[s, a].sum()
-                prior = fitted[s, a, v] / given if given > 0 else 1.0 / n_child
-                out[s, a, v] = (table[s, a, v] + prior_samples * prior) / (parent[s, a] + prior_samples)
-                average += (parent[s, a] / size if size > 0 else 1.0 / n_parent) * out[s, a, v]
+                prior = fitted[s, a, v] / given if given > 0 else alone
+                out[s, a, v] = (table[s, a, v] + prior_samples * prior + alone) / (parent[s, a] + prior_samples + 1)
+                average += (parent[s, a] + 1.0 / n_parent) / (size + 1) * out[s, a, v]
             for a in range(n_parent):
-                out[s, a, v] = math.log(max(out[s, a, v], 1e-12) / max(average, 1e-12)) if average > 0 else 0.0
+                out[s, a, v] = min(math.log(out[s, a, v] / average), LARGEST_LOG_RATIO)
 
 
 @jit
@@ -282,65 +317,44 @@ def _normalise(parent, child, log_ratio):
 
 
 @jit
-def expected_ratios(layout, log_ratio, joint, parents, children, squares, of_parent, of_child, out):
-    """The mean ratio q(v | y, a) / q(v | y) were child and parent independent given y, by counts.
+def excess_ratios(layout, log_ratio, parents, spread, out):
+    """sum_v p(v | y) (q(v | y, a) / q(v | y) - 1), by state and level a of the parent, into out.
 
-    By state and level of the parent into of_parent, of the child into of_child, and of all samples into out (3, P):
-    their weight, the mean over all pairs of samples in a state, and without pairs of a sample and itself.
+    spread has the p(v | y) by state and level of the child that the bound of the factors alone goes by.
     """
     columns, _, states, n_levels, _, _, pooled, of_joint, at_parents, at_children = layout
     for p in range(columns.shape[1]):
-        n_child, n_parent, n_joint = n_levels[0, p], n_levels[1, p], states[p + 1] - states[p]
-        total = pairs = apart = same = 0.0
-        for s in range(n_joint):
+        n_child, n_parent = n_levels[0, p], n_levels[1, p]
+        for s in range(states[p + 1] - states[p]):
             table = of_joint[p] + (0 if pooled[p] else s * n_parent * n_child)
-            parent = parents[at_parents[p] + s * n_parent : at_parents[p] + (s + 1) * n_parent]
-            child = children[at_children[p] + s * n_child : at_children[p] + (s + 1) * n_child]
-            size = parent.sum()
-            if size <= TINY:
-                of_parent[at_parents[p] + s * n_parent : at_parents[p] + (s + 1) * n_parent] = 1
-                of_child[at_children[p] + s * n_child : at_children[p] + (s + 1) * n_child] = 1
-                continue
-            seen = weight = 0.0
             for a in range(n_parent):
-                for v in range(n_child):
-                    at = table + a * n_child + v
-                    ratio = math.exp(log_ratio[at])
-                    of_parent[at_parents[p] + s * n_parent + a] += child[v] / size * ratio
-                    of_child[at_children[p] + s * n_child + v] += parent[a] / size * ratio
-                    seen += joint[at] * ratio
-                    weight += joint[at]
-            mean = 0.0
-            for a in range(n_parent):
-                mean += parent[a] / size * of_parent[at_parents[p] + s * n_parent + a]
-            same = squares[states[p] + s] / (size * size)
-            total += size
-            pairs += size * mean
-            # In a state of one sample nothing tells the mean: it is 1 by the fit.
-            apart += size * ((mean - same * seen / weight) / (1 - same) if same < 0.75 else 1.0)
-        out[0, p] = total
-        out[1, p] = pairs / max(total, TINY)
-        out[2, p] = apart / max(total, TINY)
+                at = at_parents[p] + s * n_parent + a
+                if parents[at] > 0:
+                    for v in range(n_child):
+                        ratio = math.exp(log_ratio[table + a * n_child + v])
+                        out[at] += spread[at_children[p] + s * n_child + v] * (ratio - 1)
 
 
 @jit
-def mean_gains(layout, log_ratio, joint, expected, out):
-    """The sum of log-ratios over samples by counts, less what they gain by chance, into out (P,)."""
-    of_joint = layout[7]
-    for p in range(out.size):
-        total = 0.0
+def mean_gains(layout, log_ratio, joint, own, parents, excess, out):
+    """Sums over samples by counts, (3, P): of log-ratios, of their excess, and of the excess of a sample by itself."""
+    of_joint, at_parents = layout[7], layout[8]
+    for p in range(out.shape[1]):
         for at in range(of_joint[p], of_joint[p + 1]):
-            total += joint[at] * log_ratio[at]
-        out[p] = total - expected[0, p] * (expected[2, p] - 1)
+            if joint[at] > 0:
+                out[0, p] += joint[at] * log_ratio[at]
+                out[2, p] += own[at] * (math.exp(log_ratio[at]) - 1)
+        for at in range(at_parents[p], at_parents[p + 1]):
+            out[1, p] += parents[at] * excess[at]
 
 
 @jit
-def add_gains(cells, layout, labels, log_ratio, of_parent, of_child, constant, out):
+def add_gains(cells, layout, labels, log_ratio, excess, constant, out):
     """Add what each pair gains, the mean over labels (k, J, T), to out (T,); nothing where either is missing.
 
-    Log-ratios less the expected ratios of child and parent, and a constant (P,): of mean log-ratio - expected + 1.
+    That is the log-ratio less the excess by state and level of the parent, and a constant (P,).
     """
-    columns, factors, states, n_levels, centre, scale, pooled, of_joint, at_parents, at_children = layout
+    columns, factors, states, n_levels, centre, scale, pooled, of_joint, at_parents, _ = layout
     buffer = np.empty(labels.shape[0] ** factors.shape[0])
     for p in range(columns.shape[1]):
         n_child, n_parent = n_levels[0, p], n_levels[1, p]
@@ -357,9 +371,6 @@ def add_gains(cells, layout, labels, log_ratio, of_parent, of_child, constant, o
                     v = _level(x, centre[0, at], scale[0, at], n_child)
                     a = _level(z, centre[1, at], scale[1, at], n_parent)
                     table = 0 if pooled[p] else s
-                    gain += w * (
-                        log_ratio[of_joint[p] + (table * n_parent + a) * n_child + v]
-                        - of_parent[at_parents[p] + s * n_parent + a]
-                        - of_child[at_children[p] + s * n_child + v]
-                    )
+                    cell = of_joint[p] + (table * n_parent + a) * n_child + v
+                    gain += w * (log_ratio[cell] - excess[at_parents[p] + s * n_parent + a])
             out[row] += gain

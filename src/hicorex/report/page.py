@@ -15,6 +15,7 @@ from hicorex.report.details import details_of
 from hicorex.report.figures import css_colours
 from hicorex.report.map import map_of
 from hicorex.report.markup import Markup, element, filled, joined, one_script, resource, script_data, shown
+from hicorex.report.pairs import pairs
 from hicorex.report.samples import Samples
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ SECTIONS = {
     "hierarchy": "Hierarchy",
     "table": "Factors",
     "explained": "Bounds",
+    "pairs": "Pairs",
     "samples": "Samples",
     "convergence": "Fit",
     "made": "Reproduction",
@@ -69,6 +71,7 @@ def page_of(
         map_note=sections.map_note(drawn, told),
         factors=sections.factors(told, drawn.factors),
         explained=sections.explained(model, told),
+        pairs=pairs(told),
         samples=sections.samples(model, told, samples, drawn.factors),
         convergence=sections.convergence(model),
         made=sections.made(model, told, decisions),

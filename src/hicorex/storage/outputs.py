@@ -15,7 +15,7 @@ from typing import Any
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.sources.choice import MODEL
-from hicorex.input.spreadsheet import COLUMNS, FACTORS, SAMPLES, STRUCTURE
+from hicorex.input.spreadsheet import COLUMNS, FACTORS, PAIRS, SAMPLES, STRUCTURE
 from hicorex.storage.archive import HEAD
 from hicorex.storage.files import READY, finish, held_in, is_stream, probe_file, probe_folder, real_path
 
@@ -33,6 +33,7 @@ BEGINNINGS = {
     "columns": re.compile(_row(COLUMNS)),
     "factors": re.compile(_row(FACTORS[:4])),
     "structure": re.compile(_row(STRUCTURE[:4])),
+    "pairs": re.compile(_row(PAIRS)),
     "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+")+\n'),
     "samples": re.compile(_NAME + b"," + _row(SAMPLES) + b"\n"),
     "bounds": re.compile(rb'\{\s*"unit": "nats",'),
@@ -46,6 +47,7 @@ RESULTS = {
     "columns.csv": "columns",
     "factors.csv": "factors",
     "structure.csv": "structure",
+    "pairs.csv": "pairs",
     "labels.csv": "labels",
     "labels.parquet": "labels",
     "samples.csv": "samples",

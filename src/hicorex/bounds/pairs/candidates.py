@@ -17,6 +17,8 @@ def candidate_pairs(cells: np.ndarray, is_number: np.ndarray, labels: np.ndarray
     All pairs are compared if columns are few. Of many, those are that are neighbours in some order: by their factors,
     and by leading directions of what these leave; so time is linear in columns.
     """
+    if len(cells) < 2:
+        return np.empty((2, 0), np.int64)
     residuals, column = _residuals(cells, is_number, labels, links)
     n_columns = len(cells)
     found = [np.empty((2, 0), np.int64)]
@@ -47,7 +49,9 @@ def _residuals(
             of_column = _centred(_features(cells[i], bool(is_number[i])), np.isnan(cells[i]), code)
             features.append(of_column)
             column.append(np.full(len(of_column), i))
-    return np.concatenate(features), np.concatenate(column)
+    of_features = np.concatenate(column)
+    order = np.argsort(of_features, kind="stable")
+    return np.concatenate(features)[order], of_features[order]
 
 
 def _features(x: np.ndarray, is_number: bool) -> np.ndarray:

@@ -1,16 +1,16 @@
 """Counts of the levels of pairs of columns, given the joint states of the child's factors."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from hicorex import kernels
-from hicorex.bounds.pairs.levels import CellReader
+from hicorex.bounds.pairs.children import FINE, ChildTables
+from hicorex.bounds.pairs.levels import MOST_LEVELS, CellReader
 
 # Cells of a table by state; larger ones are pooled over states.
 MOST_STATE_CELLS = 4096
-# Levels to a standard deviation of a number.
-FINE = 4.0
 # A number varies in a state at least so much, in standard deviations of the column.
 LEAST_SPREAD = 0.03
 
@@ -55,31 +55,41 @@ class Layout(NamedTuple):
         """The same for cells of some columns alone, rising."""
         return self._replace(columns=np.searchsorted(rows, self.columns))
 
-    def scaled(self, moments: np.ndarray, is_number: np.ndarray) -> Self:
-        """Levels of numbers about their mean in each state, from moments (2, states, 3)."""
-        count = moments[..., 0] + 1  # one more sample, distributed as the column
-        mean = moments[..., 1] / count
-        variance = np.maximum((moments[..., 2] + 1) / count - mean**2, LEAST_SPREAD**2)
+    def child_levels(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The centre and the scale of the levels of the child of each pair, (S,) each."""
+        cuts = self.states[1:-1]
+        return list(zip(np.split(self.centre[0], cuts), np.split(self.scale[0], cuts), strict=True))
+
+    def with_children(self, levels: Sequence[tuple[np.ndarray, np.ndarray]]) -> Self:
+        """The same with the levels of the children, centre and scale (S,) by column."""
+        of_child = [levels[i] for i in self.columns[0].tolist()]
+        centre, scale = (np.concatenate([np.empty(0), *(pair[at] for pair in of_child)]) for at in range(2))
+        return self._replace(centre=np.stack([centre, self.centre[1]]), scale=np.stack([scale, self.scale[1]]))
+
+    def with_parents(self, moments: np.ndarray, is_number: np.ndarray) -> Self:
+        """The same with the levels of the parents that are numbers, by their moments (states, 3)."""
+        count = moments[:, 0] + 1  # one more sample, distributed as the column
+        mean = moments[:, 1] / count
+        variance = np.maximum((moments[:, 2] + 1) / count - mean**2, LEAST_SPREAD**2)
         scale = FINE / np.sqrt(variance)
-        number = np.repeat(is_number[self.columns], np.diff(self.states), axis=1)
-        half = np.repeat(self.n_levels / 2, np.diff(self.states), axis=1)
-        return self._replace(
-            centre=np.where(number, mean - half / scale, self.centre), scale=np.where(number, scale, self.scale)
-        )
+        number = np.repeat(is_number[self.columns[1]], np.diff(self.states))
+        centre = np.where(number, mean - MOST_LEVELS / 2 / scale, self.centre[1])
+        scale = np.where(number, scale, self.scale[1])
+        return self._replace(centre=np.stack([self.centre[0], centre]), scale=np.stack([self.scale[0], scale]))
 
 
 class Counts(NamedTuple):
-    """Counts by the layout: of joint levels, of parents, of children; squared weights by state."""
+    """Counts by the layout: of joint levels, the same times the child's ratio, of parents, of children."""
 
     joint: np.ndarray
+    own: np.ndarray
     parents: np.ndarray
     children: np.ndarray
-    squares: np.ndarray
 
     @classmethod
     def none(cls, layout: Layout, n_parts: int) -> Self:
         """Of no samples, in so many parts."""
-        sizes = (layout.joint[-1], layout.parents[-1], layout.children[-1], layout.states[-1])
+        sizes = (layout.joint[-1], layout.joint[-1], layout.parents[-1], layout.children[-1])
         return cls(*(np.zeros((n_parts, size)) for size in sizes))
 
     def part(self, at: int) -> Self:
@@ -91,52 +101,67 @@ class Counts(NamedTuple):
         return type(self)(*(array.sum(axis=0) for array in self))
 
 
+class Gains(NamedTuple):
+    """What pairs gain of some samples.
+
+    total : (P,), in sum over the samples
+    excess : by state and level of the parent, what a log-ratio must be lessened by to make a bound
+    constant : (P,), what is to be added to it
+    """
+
+    total: np.ndarray
+    excess: np.ndarray
+    constant: np.ndarray
+
+
 def count(
-    cells: np.ndarray, layout: Layout, labels: np.ndarray, sample_weight: np.ndarray, part: np.ndarray, n_parts: int
+    cells: np.ndarray,
+    layout: Layout,
+    ratio: np.ndarray,
+    labels: np.ndarray,
+    sample_weight: np.ndarray,
+    part: np.ndarray,
+    n_parts: int,
 ) -> Counts:
     """The counts of samples, cells (c, T) and labels (k, J, T), each in the part that part (T,) says."""
     counts = Counts.none(layout, n_parts)
-    kernels.pairs.count(cells, tuple(layout), labels, sample_weight, part, *counts)
+    kernels.pairs.count(cells, tuple(layout), ratio, labels, sample_weight, part, *counts)
     return counts
 
 
 def log_ratios(layout: Layout, is_number: np.ndarray, counts: Counts, prior_samples: float) -> np.ndarray:
     """log q(v | y, a) / q(v | y) of all cells of the tables, from counts."""
     out = np.zeros(layout.joint[-1])
-    numbers = is_number[layout.columns]
-    kernels.pairs.log_ratios(tuple(layout), numbers, *counts[:3], prior_samples, out)
+    arrays = counts.joint, counts.parents, counts.children
+    kernels.pairs.log_ratios(tuple(layout), is_number[layout.columns], *arrays, prior_samples, out)
     return out
 
 
-class Expected(NamedTuple):
-    """Ratios expected if parent and child were independent given the states.
+def gains(layout: Layout, log_ratio: np.ndarray, counts: Counts, spread: np.ndarray, own: float) -> Gains:
+    """What pairs gain of samples with these counts.
 
-    of_parents, of_children : by level, as the counts of these
-    totals : (3, P), the weight of samples with both, and the mean ratio with and without pairs of equal samples
+    For any f(x, a, y), E log f - E' [r (f - 1)] <= I(X_i:X_parent,Y) - E log r, where r is p(x | y) / p(x) of the
+    factors' own term and E' takes x apart from y and a. ``own`` is the share of a sample in the weight of all if
+    pairs of a sample and itself are to be left out of E', so that its estimate has no bias; else 0.
     """
-
-    of_parents: np.ndarray
-    of_children: np.ndarray
-    totals: np.ndarray
-
-
-def expected(layout: Layout, log_ratio: np.ndarray, counts: Counts) -> Expected:
-    """The ratios expected under independence of samples with these counts."""
-    result = Expected(
-        np.zeros(layout.parents[-1]), np.zeros(layout.children[-1]), np.zeros((3, layout.columns.shape[1]))
-    )
-    kernels.pairs.expected_ratios(tuple(layout), log_ratio, *counts, *result)
-    return result
+    excess = np.zeros(layout.parents[-1])
+    kernels.pairs.excess_ratios(tuple(layout), log_ratio, counts.parents, spread, excess)
+    sums = np.zeros((3, layout.columns.shape[1]))
+    kernels.pairs.mean_gains(tuple(layout), log_ratio, counts.joint, counts.own, counts.parents, excess, sums)
+    log_f, apart, itself = sums
+    bias = own / (1 - own) * (itself - apart) if own < 1 else np.zeros_like(apart)
+    seen = np.zeros(apart.size)
+    if apart.size:
+        seen = np.add.reduceat(counts.joint, layout.joint[:-1])
+    return Gains(log_f - apart + bias, excess, bias / np.maximum(seen, 1e-300))
 
 
-def gains(layout: Layout, log_ratio: np.ndarray, counts: Counts, new: bool) -> np.ndarray:
-    """What each pair gains in sum over samples with these counts, (P,); ``new`` for samples not in the tables."""
-    totals = expected(layout, log_ratio, counts).totals
-    if not new:
-        totals[2] = totals[1]
-    out = np.zeros(layout.columns.shape[1])
-    kernels.pairs.mean_gains(tuple(layout), log_ratio, counts.joint, totals, out)
-    return out
+def spread_of(layout: Layout, tables: ChildTables, columns: np.ndarray, sizes: np.ndarray) -> ChildTables:
+    """The tables of each pair's child, from those of columns (c,), rising, of these sizes."""
+    starts = _offsets(sizes)[np.searchsorted(columns, layout.columns[0])]
+    wanted = np.diff(layout.children)
+    at = np.arange(layout.children[-1]) + np.repeat(starts - layout.children[:-1], wanted)
+    return ChildTables(tables.spread[at], tables.ratio[at])
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ import numpy as np
 
 from hicorex import kernels
 from hicorex.bounds.evaluation import Evaluation, LayerEvaluator
-from hicorex.bounds.pairs.counting import Counts, Layout, count, expected
+from hicorex.bounds.pairs.children import child_tables, marginals_of
+from hicorex.bounds.pairs.counting import Counts, Layout, count, gains
 from hicorex.bounds.pairs.levels import CellReader
 from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
@@ -63,7 +64,7 @@ class PairEvaluator:
     depth : the number of layers that count, 0 if none does
     reader, columns : what cells are read, and of which columns (c,)
     layout : of the pairs, among these columns
-    log_ratio, of_parents, of_children, constant : as ``kernels.pairs.add_gains`` takes them
+    log_ratio, excess, constant : as ``kernels.pairs.add_gains`` takes them
     """
 
     layer: LayerEvaluator | None
@@ -72,8 +73,7 @@ class PairEvaluator:
     columns: np.ndarray
     layout: Layout
     log_ratio: np.ndarray
-    of_parents: np.ndarray
-    of_children: np.ndarray
+    excess: np.ndarray
     constant: np.ndarray
 
     @classmethod
@@ -97,13 +97,15 @@ class PairEvaluator:
         columns = np.unique(decoder.pairs)
         here = layout.among(columns)
         labelling = layer if decoder.factors else None
-        counts = Counts.none(here, 1).total()
+        tables = child_tables(
+            decoder.pairs[0], layout.child_levels(), marginals_of(labelling, data), reader, data, engine
+        )
+        counts, own = Counts.none(here, 1).total(), 0.0
         if columns.size:
-            counts = engine.sum(partial(_count_tile, data.blocks, labelling, reader, columns, here), data.parts)
-        ratios = expected(here, decoder.log_ratio, counts)
-        # The mean of a log-ratio less the expected ratio, plus one, is at most I(X_i:X_parent | Y_S), whatever q.
-        _, together, apart = ratios.totals
-        constant = 1 + 2 * together - (apart if new else together)
+            of_tile = partial(_count_tile, data.blocks, labelling, reader, columns, here, tables.ratio)
+            counts, square = engine.sum(of_tile, data.parts)
+            own = float(square[0]) / data.total**2
+        gained = gains(here, decoder.log_ratio, counts, tables.spread, own if new else 0.0)
         return cls(
             labelling,
             depth if decoder.factors else 0,
@@ -111,9 +113,8 @@ class PairEvaluator:
             columns,
             here,
             decoder.log_ratio,
-            ratios.of_parents,
-            ratios.of_children,
-            constant,
+            gained.excess,
+            gained.constant,
         )
 
     def explained(
@@ -137,8 +138,7 @@ class PairEvaluator:
                 tuple(self.layout),
                 labels,
                 self.log_ratio,
-                self.of_parents,
-                self.of_children,
+                self.excess,
                 self.constant,
                 total,
             )
@@ -161,12 +161,15 @@ def _count_tile(
     reader: CellReader,
     columns: np.ndarray,
     layout: Layout,
+    ratio: np.ndarray,
     part: Part,
     rows: slice,
-) -> Counts:
-    """The counts of a tile."""
+) -> tuple[Counts, np.ndarray]:
+    """The counts of a tile, and the sum of its squared weights."""
     sample_weight = part.sample_weight[rows].astype(float)
     tiles = part.tile(blocks, rows)
     labels = _labels(blocks, layer, tiles, part.first + rows.start, sample_weight.size)
     cells = reader.read(blocks, tiles, columns)
-    return count(cells, layout, labels, sample_weight, np.zeros(sample_weight.size, np.int64), 1).total()
+    at_once = np.zeros(sample_weight.size, np.int64)
+    counts = count(cells, layout, ratio, labels, sample_weight, at_once, 1).total()
+    return counts, np.array([sample_weight @ sample_weight])

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from hicorex import kernels
 from hicorex.bounds.evaluation import LayerEvaluator
 from hicorex.bounds.pairs.candidates import candidate_pairs
-from hicorex.bounds.pairs.counting import Counts, Layout, count, gains, log_ratios
+from hicorex.bounds.pairs.children import ChildTables, child_levels, child_tables, marginals_of
+from hicorex.bounds.pairs.counting import Counts, Layout, count, gains, log_ratios, spread_of
 from hicorex.bounds.pairs.decoder import PairDecoder, links_of_columns
 from hicorex.bounds.pairs.forest import best_forest
 from hicorex.bounds.pairs.levels import CellReader, rare_levels
@@ -49,40 +51,50 @@ def learn_pairs(
     explained : what the layers that count explain of these samples
     place : (n_samples,), the samples of one place are copies of one, and stay in one half
     """
-    tables = _Tables(data, place)
-    labels = labels_of_samples(layer.state, data, engine)
+    tables = _Tables(data, place, engine)
+    labels = labels_of_samples(layer.state, data, engine).astype(float)
     if layer.relabel is not None:
         labels = layer.relabel(labels, 0)
-    with_factors = tables.learn(labels, links_of_columns(links, data.columns, True))
-    alone = tables.learn(np.ones((1, 1, data.n_samples), np.float32), links_of_columns(links, data.columns, False))
+    with_factors = tables.learn(layer, labels, links_of_columns(links, data.columns, True))
+    alone = tables.learn(None, np.ones((1, 1, data.n_samples)), links_of_columns(links, data.columns, False))
     factors = explained + with_factors.gain.sum() >= alone.gain.sum()
     return (with_factors if factors else alone)._replace(factors=bool(factors))
+
+
+class Children(NamedTuple):
+    """The levels of columns as children: centre and scale by column, and the tables of some columns, of these sizes."""
+
+    levels: list[tuple[np.ndarray, np.ndarray]]
+    tables: ChildTables
+    columns: np.ndarray
+    sizes: np.ndarray
 
 
 class _Tables:
     """Makes tables of pairs of columns of samples in memory, in two halves."""
 
-    def __init__(self, data: Data, place: np.ndarray):
+    def __init__(self, data: Data, place: np.ndarray, engine: Engine):
+        self._data, self._engine = data, engine
         self._reader = CellReader.of(data.blocks, data.columns, rare_levels(data))
         self._varying = np.flatnonzero(self._reader.n_levels > 1)
         tiles = [block.tile(samples, slice(None)) for block, samples in zip(data.blocks, data.samples, strict=True)]
-        self._cells = self._reader.read(data.blocks, tiles, self._varying)
-        self._sample_weight, self._total = data.sample_weight.astype(float), data.total
+        self._cells = self._reader.read(data.blocks, tiles, self._varying).reshape(self._varying.size, data.n_samples)
+        self._sample_weight = data.sample_weight.astype(float)
         rng = np.random.default_rng(SEED)
         most = max(FEWEST_ROWS, min(MOST_ROWS, MOST_CELLS // max(self._varying.size, 1)))
         self._rows = np.sort(rng.permutation(data.n_samples)[:most])
         self._half = rng.permutation(int(place.max()) + 1)[place] % 2
 
-    def learn(self, labels: np.ndarray, links: np.ndarray) -> PairDecoder:
-        """The best forest of pairs, given labels (k, m, N) and the factors of columns (D, n)."""
+    def learn(self, layer: LayerEvaluator | None, labels: np.ndarray, links: np.ndarray) -> PairDecoder:
+        """The best forest of pairs, given labels (k, m, N) of a layer and the factors of columns (D, n)."""
         pairs = self._candidates(labels, links)
-        in_sample, held_out = self._scores(pairs, labels, links)
+        children = self._children(layer)
+        in_sample, held_out = self._scores(pairs, children, labels, links)
         worth = np.tile(held_out.reshape(2, -1).max(axis=0, initial=0) > LEAST_GAIN, 2)
         kept = np.flatnonzero(worth)
         chosen = kept[best_forest(pairs[:, kept], held_out[kept], links.shape[1])]
         chosen = chosen[held_out[chosen] > LEAST_GAIN]
-        layout = Layout.of(self._reader, pairs[:, chosen], links, len(labels))
-        counts, layout = self._counted(layout, labels)
+        layout, _, counts = self._counted(pairs[:, chosen], children, labels, links)
         return PairDecoder(
             pairs=pairs[:, chosen],
             factors=True,
@@ -90,10 +102,19 @@ class _Tables:
             scale=layout.scale,
             log_ratio=log_ratios(layout, self._reader.is_number, counts.total(), PRIOR_SAMPLES),
             rare=self._reader.rare,
-            information=(2 * in_sample[chosen] + held_out[chosen]) / (3 * self._total),
-            gain=held_out[chosen] / self._total,
+            information=(2 * in_sample[chosen] + held_out[chosen]) / (3 * self._data.total),
+            gain=held_out[chosen] / self._data.total,
             repeats=self._repeats(pairs[:, chosen]),
         )
+
+    def _children(self, layer: LayerEvaluator | None) -> Children:
+        """How the levels of every column that varies lie in the joint states of its factors."""
+        marginals = marginals_of(layer, self._data)
+        levels = child_levels(marginals, self._reader.is_number)
+        columns = self._varying
+        tables = child_tables(columns, [levels[i] for i in columns], marginals, self._reader, self._data, self._engine)
+        sizes = np.array([levels[i][0].size for i in columns.tolist()], int) * self._reader.n_levels[columns]
+        return Children(levels, tables, columns, sizes)
 
     def _candidates(self, labels: np.ndarray, links: np.ndarray) -> np.ndarray:
         """Pairs (2, 2 C) of child and parent, each in both directions, those turned round after the others."""
@@ -105,37 +126,51 @@ class _Tables:
         )
         return self._varying[np.concatenate([found, found[::-1]], axis=1)]
 
-    def _scores(self, pairs: np.ndarray, labels: np.ndarray, links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _scores(
+        self, pairs: np.ndarray, children: Children, labels: np.ndarray, links: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """What pairs gain, in sum over the samples: of those that tables are from, and of the other half, (P,)."""
         in_sample, held_out = np.zeros((2, pairs.shape[1]))
         is_number = self._reader.is_number
         sizes = np.diff(Layout.of(self._reader, pairs, links, len(labels)).joint)
         group = np.cumsum(sizes) // AT_A_TIME
+        own = [self._own(self._half == at) for at in range(2)]
         for some in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(group)) + 1):
-            counts, layout = self._counted(Layout.of(self._reader, pairs[:, some], links, len(labels)), labels)
+            layout, spread, counts = self._counted(pairs[:, some], children, labels, links)
             both = counts.total()
-            in_sample[some] = gains(layout, log_ratios(layout, is_number, both, PRIOR_SAMPLES), both, new=False)
+            tables = log_ratios(layout, is_number, both, PRIOR_SAMPLES)
+            in_sample[some] = gains(layout, tables, both, spread, 0).total
             for at in range(2):
                 tables = log_ratios(layout, is_number, counts.part(at), PRIOR_SAMPLES)
-                held_out[some] += gains(layout, tables, counts.part(1 - at), new=True)
+                held_out[some] += gains(layout, tables, counts.part(1 - at), spread, own[1 - at]).total
         return in_sample, held_out
 
-    def _counted(self, layout: Layout, labels: np.ndarray) -> tuple[Counts, Layout]:
-        """The counts of each half of the samples, and the layout with the levels of numbers."""
+    def _own(self, rows: np.ndarray) -> float:
+        """The share of a sample in the weight of all in the one half, of which the levels of all are an estimate."""
+        weight = self._sample_weight[rows]
+        return float(weight @ weight / max(weight.sum() * self._sample_weight.sum(), 1e-300))
+
+    def _counted(
+        self, pairs: np.ndarray, children: Children, labels: np.ndarray, links: np.ndarray
+    ) -> tuple[Layout, np.ndarray, Counts]:
+        """The layout of pairs, the levels of their children in the states, and the counts of each half."""
+        layout = Layout.of(self._reader, pairs, links, len(labels)).with_children(children.levels)
         here = layout.among(self._varying)
-        if self._reader.is_number[layout.columns].any():
-            moments = np.zeros((2, layout.states[-1], 3))
+        if self._reader.is_number[pairs[1]].any():
+            moments = np.zeros((layout.states[-1], 3))
             arrays = here.columns, here.factors, here.states
             kernels.pairs.moments(self._cells, *arrays, labels, self._sample_weight, moments)
-            layout = layout.scaled(moments, self._reader.is_number)
+            layout = layout.with_parents(moments, self._reader.is_number)
             here = layout.among(self._varying)
-        return count(self._cells, here, labels, self._sample_weight, self._half, 2), layout
+        spread, ratio = spread_of(layout, children.tables, children.columns, children.sizes)
+        counts = count(self._cells, here, ratio, labels, self._sample_weight, self._half, 2)
+        return layout, spread, counts
 
     def _repeats(self, pairs: np.ndarray) -> np.ndarray:
         """Whether the columns of pairs tell nearly the same, (P,), whatever the factors."""
         nowhere = np.full((1, self._reader.n_levels.size), -1)
-        layout = Layout.of(self._reader, pairs, nowhere, 1)
-        counts, layout = self._counted(layout, np.ones((1, 1, self._half.size), np.float32))
+        one_state = np.ones((1, 1, self._half.size))
+        layout, _, counts = self._counted(pairs, self._children(None), one_state, nowhere)
         joint = counts.total().joint
         repeats = np.zeros(pairs.shape[1], bool)
         for p, (first, stop) in enumerate(pairwise(layout.joint.tolist())):

@@ -1,6 +1,6 @@
 """The result: which pairs of variables factors leave dependent, and what the lower bound gains by them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -19,6 +19,9 @@ class PairKind(StrEnum):
 
     REPEATS = "repeats"
     DEPENDS_ON = "depends on"
+
+
+_KINDS = {True: PairKind.REPEATS, False: PairKind.DEPENDS_ON}
 
 
 class ResidualPair(NamedTuple):
@@ -68,9 +71,10 @@ class ResidualPairs:
         """The pairs of a decoder, and bounds of samples."""
         assert bounds.lower_with_pairs is not None
         assert bounds.lower_with_pairs_stderr is not None
-        rows = sorted(_rows(decoder, names), key=lambda pair: -pair.gain)
         paired = bounds.lower_with_pairs, bounds.lower_with_pairs_stderr
-        return cls(tuple(rows), decoder.factors, bounds.lower, bounds.lower_stderr, *paired)
+        return cls(
+            tuple(residual_pairs_of(decoder, names)), decoder.factors, bounds.lower, bounds.lower_stderr, *paired
+        )
 
     @property
     def gain(self) -> float:
@@ -94,8 +98,11 @@ class ResidualPairs:
         return pd.DataFrame(rows, columns=list(ResidualPair._fields))
 
 
-def _rows(decoder: PairDecoder, names: Sequence[str]) -> Iterator[ResidualPair]:
+def residual_pairs_of(decoder: PairDecoder, names: Sequence[str]) -> list[ResidualPair]:
+    """The pairs of a decoder of columns of these names, those that gain most first."""
     numbers = (*decoder.pairs.tolist(), decoder.repeats.tolist(), decoder.information.tolist(), decoder.gain.tolist())
-    for child, parent, repeats, information, gain in zip(*numbers, strict=True):
-        kind = PairKind.REPEATS if repeats else PairKind.DEPENDS_ON
-        yield ResidualPair(names[child], names[parent], kind, information, gain)
+    rows = [
+        ResidualPair(names[child], names[parent], _KINDS[repeats], information, gain)
+        for child, parent, repeats, information, gain in zip(*numbers, strict=True)
+    ]
+    return sorted(rows, key=lambda pair: -pair.gain)
