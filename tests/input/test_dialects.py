@@ -211,7 +211,7 @@ def test_random_tables_come_back_cell_by_cell(data, delimiter, quoting):
 
 def test_blank_lines_and_quotes_are_read_without_a_scan(monkeypatch):
     """A blank line, or cells of several lines, must not send the whole file through Python."""
-    monkeypatch.setattr("hicorex.input.files.csv_file._CellReader._fault", None)
+    monkeypatch.setattr("hicorex.input.files.csv_file.CellReader._fault", None)
     rows = "".join(f'"a ""{i}"" b",{i / 7}\r\n' for i in range(30))
     for text in (f"t,x\r\n{rows}\r\n\r\n", f't,x\n"two\nlines",1.5\n\n{rows}'):
         assert read(text).frame.num_rows == 30 + text.count("two")

@@ -90,7 +90,7 @@ def test_every_way_gives_the_kinds_and_the_model_of_an_array(tmp_path):
         patch.setattr("hicorex.layer.data.TILE_CELLS", 1)
         settings = {"n_factors": 2, "n_states": 2, "n_init": 2, "max_iter": 8, "random_state": 0}
         model = Corex(**settings).fit(table)
-        known = [*["categorical"] * 2, "gaussian", *["categorical"] * 2, "gaussian", "categorical"]
+        known = [*["categorical"] * 2, "gaussian", *["categorical"] * 2, "rank", "categorical"]
         assert model.fitted_.layers[0].encoder.kinds == known
         for way, X in ways(table, tmp_path).items():
             other = Corex(**settings).fit(X)

@@ -48,7 +48,7 @@ def fit(options: FitOptions) -> None:
     limit = options.resources.limit
     places = _places(options)
     model = _estimator(options)
-    opened, table = _read(options, limit)
+    opened, table = _read(options, limit, places.out)
     _check_measures(options, table)
     groupings = groupings_of(table.names, options.groups)
     if options.shows:
@@ -88,13 +88,13 @@ def _places(options: FitOptions) -> Places:
     return Places(out, checkpoint)
 
 
-def _read(options: FitOptions, limit: int | None) -> tuple["Opened", "Table"]:
+def _read(options: FitOptions, limit: int | None, out: Path) -> tuple["Opened", "Table"]:
     """The table, and how it was opened."""
-    from hicorex.cli.large import keeping_within, open_data
+    from hicorex.cli.large import keeping_within, open_data, scratch_beside
     from hicorex.input.words import decisions_in_words
 
     opened = open_data(options.data, limit, always=options.dask is not None)
-    with keeping_within(limit):
+    with keeping_within(limit), scratch_beside(out.resolve()):
         table = opened.table(options.reading())
     if len(table.names) == 1:
         others = decisions_in_words([decision for decision in table.decisions if decision.name != table.names[0]])

@@ -48,28 +48,40 @@ class Opened(NamedTuple):
     source : what gives their rows, None for a file that is read at once by its path
     in_parts : whether they are read part by part
     check : refuses files that are not what they were
+    is_text : whether the file is text that is larger than what may be read at once
     """
 
     path: str
     source: Source | None = None
     in_parts: bool = False
     check: Callable[[], None] = lambda: None
+    is_text: bool = False
 
     def table(self, reading: "Reading") -> "Table":
         """The table to learn from."""
         from hicorex.input.files import read_table, stream_table
 
-        if self.source is not None and self.in_parts:
-            return stream_table(self.source, self.path, reading)
+        source = self._spooled(reading)
+        if source is not None and self.in_parts:
+            return stream_table(source, self.path, reading)
         return read_table(self.path if self.source is None else self.source, reading)
 
     def new_samples(self, reading: "Reading", known: "KnownColumns") -> "Table":
         """The table as new samples for a model that knows some columns."""
         from hicorex.input.files import read_new, stream_new
 
-        if self.source is not None and self.in_parts:
-            return stream_new(self.source, self.path, reading, known)
+        source = self._spooled(reading)
+        if source is not None and self.in_parts:
+            return stream_new(source, self.path, reading, known)
         return read_new(self.path if self.source is None else self.source, reading, known)
+
+    def _spooled(self, reading: "Reading") -> Source | None:
+        """What gives the rows, a text once it has been read."""
+        if not self.is_text:
+            return self.source
+        from hicorex.input.files import TextSource
+
+        return TextSource(self.path, reading)
 
 
 def open_data(data: str, memory: int | None, always: bool = False) -> Opened:
@@ -96,7 +108,11 @@ def open_data(data: str, memory: int | None, always: bool = False) -> Opened:
     except HicorexError:
         if folder:
             raise
-        return Opened(data, check=partial(check_stamp, data, whole(data, stamp_of, data)))
+        check = partial(check_stamp, data, whole(data, stamp_of, data))
+        is_text = _is_large_text(data, memory)
+        if is_text:
+            _be_lean()
+        return Opened(data, in_parts=is_text, check=check, is_text=is_text)
     assert source is not None
     if _fits(source, memory):
         return Opened(data, source if folder else None, check=source.check)
@@ -110,6 +126,15 @@ def _fits(source: Source, memory: int | None) -> bool:
         return source.n_bytes() + source.shape[0] * OF_ROW // OF_LIMIT <= _at_once(memory)
     free = limits.free_memory()
     return free is None or source.n_bytes() <= free // OF_FREE
+
+
+def _is_large_text(data: str, memory: int | None) -> bool:
+    """Whether a file is plain text that is too large to be read at once."""
+    from hicorex.input.files import is_plain_text
+
+    free = limits.free_memory()
+    most = _at_once(memory) if memory is not None else max((free or 2**62) // OF_FREE, ALWAYS)
+    return os.path.getsize(data) > most and is_plain_text(data)
 
 
 def keeping_within(memory: int | None) -> AbstractContextManager[None]:
@@ -160,14 +185,21 @@ def sparing(
         threads = _threads_within(memory, source, threads or os.cpu_count() or 1, cell)
     most = (free or 2**40) * 8 // 10 if memory is None else memory
     left = most - _need(source, threads or os.cpu_count() or 1, cell)
+    working_memory = sklearn.config_context(working_memory=max(left // 2**20, 1))
+    with keeping_within(memory), working_memory, scratch_beside(folder):
+        yield threads
+
+
+@contextmanager
+def scratch_beside(folder: Path) -> Iterator[None]:
+    """Have scratch files put into a folder or, if it is not there, the nearest one above, unless TMPDIR names one."""
     before = tempfile.tempdir
-    with keeping_within(memory), sklearn.config_context(working_memory=max(left // 2**20, 1)):
-        if not os.environ.get("TMPDIR"):
-            tempfile.tempdir = str(next(place for place in (folder, *folder.parents) if place.is_dir()))
-        try:
-            yield threads
-        finally:
-            tempfile.tempdir = before
+    if not os.environ.get("TMPDIR"):
+        tempfile.tempdir = str(next(place for place in (folder, *folder.parents) if place.is_dir()))
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 def _need(source: Source, n_threads: int, cell: CellBytes) -> int:

@@ -146,7 +146,7 @@ def _opened(
 
     ``together`` says that all samples are looked at together, not one by one.
     """
-    from hicorex.cli.large import IN_FIT, OF_NEW, keeping_within, open_data, sparing
+    from hicorex.cli.large import IN_FIT, OF_NEW, keeping_within, open_data, scratch_beside, sparing
     from hicorex.input.files import KnownColumns
 
     limit, threads = options.resources.limit, options.resources.threads
@@ -157,9 +157,10 @@ def _opened(
     opened = open_data(str(options.data), limit)
     with ExitStack() as keep:
         keep.enter_context(keeping_within(limit))
+        folder = Path(out if out not in (None, "-") else ".").resolve().parent
+        keep.enter_context(scratch_beside(folder))
         table = opened.new_samples(reading, columns)
         if table.in_parts:
-            folder = Path(out if out not in (None, "-") else ".").resolve().parent
             cell = OF_NEW if together else IN_FIT
             threads = keep.enter_context(sparing(table.frame, limit, threads, folder, cell))
         yield model.set_params(n_jobs=threads), table

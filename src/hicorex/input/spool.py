@@ -3,12 +3,13 @@
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple, overload
 
 import numpy as np
 
-from hicorex.exceptions import HicorexError, NotWrittenError
+from hicorex.exceptions import NotWrittenError
 from hicorex.layer.data import Part
 
 
@@ -20,15 +21,30 @@ class Place(NamedTuple):
     shape: tuple[int, ...]
 
 
+@contextmanager
+def scratch_errors(what: str) -> Iterator[None]:
+    """What cannot be done with a scratch file is told with its folder."""
+    folder = tempfile.gettempdir()
+    try:
+        yield
+    except OSError as error:
+        raise NotWrittenError(
+            f"The scratch file in {folder} cannot be {what}: {(error.strerror or str(error)).lower()}; free some "
+            "space there, or name a folder with more of it in the environment variable TMPDIR."
+        ) from None
+
+
+def scratch_file() -> BinaryIO:
+    """A new file without a name, which goes when it is closed or its process ends."""
+    with scratch_errors("written"):
+        return tempfile.TemporaryFile(buffering=0, prefix="hicorex-")
+
+
 class Scratch:
     """A file of arrays, written one after the other and read in any order by any thread."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.gettempdir()
-        try:
-            self._file: BinaryIO = tempfile.TemporaryFile(dir=self._folder, buffering=0, prefix="hicorex-")  # noqa: SIM115
-        except OSError as error:
-            raise self._failed("written", error) from None
+        self._file = scratch_file()
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._end = 0
@@ -38,13 +54,10 @@ class Scratch:
         array = np.ascontiguousarray(array)
         place = Place(self._end, array.dtype, array.shape)
         rest = array.reshape(-1).view(np.uint8).data
-        try:
-            with self._lock:
-                self._file.seek(self._end)
-                while rest:
-                    rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            raise self._failed("written", error) from None
+        with scratch_errors("written"), self._lock:
+            self._file.seek(self._end)
+            while rest:
+                rest = rest[self._file.write(rest) :]
         self._end += array.nbytes
         return place
 
@@ -52,23 +65,14 @@ class Scratch:
         """The array that lies there, as a new one."""
         array = np.empty(place.shape, place.dtype)
         rest = array.reshape(-1).view(np.uint8).data
-        try:
-            with self._lock:
-                self._file.seek(place.offset)
-                while rest:
-                    got = self._file.readinto(rest)  # type: ignore[attr-defined]
-                    if not got:
-                        raise OSError("it ends too early")
-                    rest = rest[got:]
-        except OSError as error:
-            raise self._failed("read", error) from None
+        with scratch_errors("read"), self._lock:
+            self._file.seek(place.offset)
+            while rest:
+                got = self._file.readinto(rest)  # type: ignore[attr-defined]
+                if not got:
+                    raise OSError("it ends too early")
+                rest = rest[got:]
         return array
-
-    def _failed(self, what: str, error: OSError) -> HicorexError:
-        return NotWrittenError(
-            f"The scratch file in {self._folder} cannot be {what}: {(error.strerror or str(error)).lower()}; free some "
-            "space there, or name a folder with more of it in the environment variable TMPDIR."
-        )
 
 
 class _SpooledPart(NamedTuple):

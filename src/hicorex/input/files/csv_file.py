@@ -15,6 +15,7 @@ from hicorex.input.files.encodings import NotUtf8Error, as_utf8, from_western, w
 from hicorex.input.files.literals import FALSE, MISSING, TRUE, with_decimal
 from hicorex.input.files.raw import RawTable
 from hicorex.input.files.records import records
+from hicorex.input.notes import Note
 from hicorex.input.spreadsheet import is_result, original, original_table
 
 # Columns from which on telling pyarrow the types of numbers pays: it tries six others before it.
@@ -48,10 +49,16 @@ def _read_utf8(data: pa.Buffer, name: str, style: TextStyle, texts: Collection[s
     names = dialect.names
     fixed = {text: pa.dictionary(pa.int32(), pa.string()) for text in set(texts).intersection(names)}
     block = max(min(len(names) * 1024, 1 << 25), 1 << 20, 4 * dialect.longest)
-    table = _CellReader(data, name, dialect, style.missing).read(_guessed_types(dialect), fixed, block)
+    table = CellReader(data, name, dialect, style.missing).read(_guessed_types(dialect), fixed, block)
     if ours:
         table = original_table(table).rename_columns(names)
     return RawTable(table, names, dialect.row_names, dialect.notes, dialect.decimal, MISSING)
+
+
+def text_of(data: pa.Buffer, name: str, style: TextStyle) -> tuple[pa.Buffer, TextStyle, list[Note]]:
+    """The beginning of a text as UTF-8, without lines to be left out, its style, and what there is to say."""
+    data, notes = as_utf8(data, name, style.encoding)
+    return *_told_delimiter(_after(data, style.skip_lines, name), style), notes
 
 
 def _after(data: pa.Buffer, n_lines: int, name: str) -> pa.Buffer:
@@ -85,7 +92,7 @@ def _guessed_types(dialect: Dialect) -> dict[str, pa.DataType]:
     return {name: pa.float64() for name, cell in first if real.fullmatch(cell)}
 
 
-class _CellReader(NamedTuple):
+class CellReader(NamedTuple):
     """Reads cells by pyarrow, again with other options where it cannot go on, and checks them."""
 
     data: pa.Buffer
@@ -112,7 +119,7 @@ class _CellReader(NamedTuple):
                 elif quotes and not multiline:
                     multiline = True
                 else:
-                    raise self._fault() or self._unreadable(message) from None
+                    raise self._fault() or self.unreadable(message) from None
         if any(pa.types.is_binary(getattr(kind, "value_type", kind)) for kind in set(table.schema.types)):
             raise NotUtf8Error
         # pyarrow takes a quote that is never closed, or closed in a later line, for a long cell.
@@ -126,21 +133,29 @@ class _CellReader(NamedTuple):
         return pacsv.read_csv(
             pa.BufferReader(self.data.slice(self.dialect.body)),
             pacsv.ReadOptions(column_names=self.dialect.names, block_size=min(block, LARGEST_BLOCK)),
-            pacsv.ParseOptions(
-                delimiter=self.dialect.delimiter,
-                newlines_in_values=multiline,
-                invalid_row_handler=lambda row: "error" if row.text.strip(" ") else "skip",
-            ),
-            pacsv.ConvertOptions(
-                column_types=types,
-                null_values=[*MISSING, *self.missing],
-                true_values=TRUE,
-                false_values=FALSE,
-                decimal_point=self.dialect.decimal,
-                strings_can_be_null=True,
-                auto_dict_encode=True,
-                auto_dict_max_cardinality=2000,
-            ),
+            self.parsing(multiline),
+            self.converting(types),
+        )
+
+    def parsing(self, multiline: bool) -> pacsv.ParseOptions:
+        """How lines become cells, some of several lines or none."""
+        return pacsv.ParseOptions(
+            delimiter=self.dialect.delimiter,
+            newlines_in_values=multiline,
+            invalid_row_handler=lambda row: "error" if row.text.strip(" ") else "skip",
+        )
+
+    def converting(self, types: dict[str, pa.DataType]) -> pacsv.ConvertOptions:
+        """How cells become values, of these types or of those that they look like."""
+        return pacsv.ConvertOptions(
+            column_types=types,
+            null_values=[*MISSING, *self.missing],
+            true_values=TRUE,
+            false_values=FALSE,
+            decimal_point=self.dialect.decimal,
+            strings_can_be_null=True,
+            auto_dict_encode=True,
+            auto_dict_max_cardinality=2000,
         )
 
     def _count_lines(self) -> int:
@@ -182,5 +197,6 @@ class _CellReader(NamedTuple):
                 )
         return None
 
-    def _unreadable(self, message: str) -> HicorexError:
+    def unreadable(self, message: str) -> HicorexError:
+        """What is said of a text of which no line can be named."""
         return HicorexError(f"{self.name} cannot be read as a table: {' '.join(message.split())}")

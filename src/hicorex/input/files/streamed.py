@@ -86,7 +86,7 @@ class StreamedFrame(Source):
             return RowBatch(slice(first, stop), frame[:0], names[:0])
         layout = self._layout
         with named_errors(self._file):
-            raw = raw_of(self._source.read(first, stop), self._file)
+            raw = _raw(self._source, self._source.read(first, stop), self._file)
             titles = [column.name for column in layout.columns]
             if isinstance(raw.columns, np.ndarray):
                 frame = self._array(raw.columns)
@@ -225,9 +225,17 @@ def _sample(source: Source, file: str) -> tuple[RawTable, int]:
         pieces = [source.read(first, first + height) for first in starts.tolist()]
         source.close()
         rows = np.concatenate(pieces) if isinstance(pieces[0], np.ndarray) else pa.concat_tables(pieces)
-        raw = raw_of(rows, file)
+        raw = _raw(source, rows, file)
     numbers = (starts[:, None] + np.arange(height)).ravel()
     return (raw if ranges == 1 else _renumbered(raw, numbers)), numbers.size
+
+
+def _raw(source: Source, rows: Any, file: str) -> RawTable:
+    """Some rows as those of a file that is read at once."""
+    raw = raw_of(rows, file)
+    if source.decimal is None:
+        return raw
+    return raw._replace(decimal=source.decimal, markers=source.markers, notes=(*source.notes, *raw.notes))
 
 
 def _renumbered(raw: RawTable, numbers: np.ndarray) -> RawTable:

@@ -11,6 +11,7 @@ from sklearn import get_config
 from hicorex.engine import Engine, LocalEngine
 from hicorex.engine.reduction import add_up
 from hicorex.exceptions import HicorexError
+from hicorex.input.notes import Note
 from hicorex.input.readers import Reader, SparseReader, column_name, reader_of, rows_of
 from hicorex.input.spool import Spool
 from hicorex.layer.data import Part, row_slices
@@ -41,6 +42,7 @@ class Source(ABC):
 
     shape, names : of the table; names is None if its columns have none
     kinds : what the columns are, where that was decided when they were read; None if their values decide
+    decimal, markers, notes : of text, the decimal sign of numbers, what is a missing value, and what there is to say
     sparse : whether rows come as scipy's sparse tables
     in_memory : whether all rows are in the memory of this process
     """
@@ -48,6 +50,9 @@ class Source(ABC):
     shape: tuple[int, int]
     names: list[str] | None
     kinds: list[str] | None = None
+    decimal: str | None = None
+    markers: tuple[str, ...] = ("",)
+    notes: tuple[Note, ...] = ()
     sparse: bool = False
     in_memory: bool = False
 

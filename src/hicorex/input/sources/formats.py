@@ -102,7 +102,7 @@ class Feather(File):
     def open(self) -> Opened:
         """What decodes a record batch, and what closes the file."""
         file = self._again()
-        return _batch_reader(file, self.name), file.close
+        return batch_reader(file, self.name), file.close
 
 
 def groups_of(file: Any, name: str) -> Iterator[pa.Table]:
@@ -118,7 +118,7 @@ def batches_of(file: Any, name: str) -> Iterator[pa.Table]:
     reader = ipc.open_file(file)
     if not reader.num_record_batches:
         yield reader.schema.empty_table()
-    yield from map(_batch_reader(file, name), range(reader.num_record_batches))
+    yield from map(batch_reader(file, name), range(reader.num_record_batches))
 
 
 def _parquet(file: Any, **options: Any) -> Any:
@@ -149,7 +149,7 @@ def _group_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
     return decode
 
 
-def _batch_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
+def batch_reader(file: Any, name: str) -> Callable[[int], pa.Table]:
     """What decodes a record batch, unless it takes more memory than may be taken."""
     reader = ipc.open_file(file)
     batches, dictionaries = batch_sizes(file)
