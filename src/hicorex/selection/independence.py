@@ -206,7 +206,7 @@ def label_without(scores: np.ndarray, added: np.ndarray) -> np.ndarray:
 def normal_scores(values: np.ndarray) -> np.ndarray:
     """The quantiles of a normal distribution that stand for the ranks of values (n, N); 0 where they are NaN.
 
-    >>> normal_scores(np.array([[3.0, np.nan, 1.0]])).round(2).tolist()
+    >>> normal_scores(np.array([[3.0, np.nan, 1.0]])).astype(float).round(2).tolist()
     [[0.67, 0.0, -0.67]]
     """
     scores = np.empty(values.shape, np.float32)
