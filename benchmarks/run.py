@@ -46,6 +46,7 @@ BENCHMARKS = (
     "planted",
     "sizes",
     "stability",
+    "pairs",
     "noise",
     "links",
     "smoothing",

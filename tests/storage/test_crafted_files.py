@@ -56,6 +56,24 @@ def test_files_changed_and_sealed_again_are_refused_or_used(name, tmp_path):
     assert 0 < accepted < 100
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_residual_pairs_changed_and_sealed_again_are_refused_or_used(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"number": rng.normal(size=300), "group": rng.integers(40, size=300).astype(str)})
+    table["copy"], table["noisy"] = table["group"], table["number"] + 0.3 * rng.normal(size=300)
+    model = Corex(1, n_states=2, random_state=0).fit(table)
+    assert model.residual_pairs().pairs
+    header, tensors = taken_apart(model_bytes(model))
+    of_pairs = [place for place in tensors if "_pairs." in place]
+    assert len(of_pairs) >= 7
+    refused = 0
+    for place in of_pairs:
+        for _ in range(10):
+            file = put_together(header, tensors | {place: changed_array(tensors[place], rng)})
+            refused += not used(file, table[:12], tmp_path, report=False)
+    assert refused > 5 * len(of_pairs)
+
+
 def test_no_changed_file_makes_a_loop_read_beyond_an_array(tmp_path):
     """The loops as plain Python, whose arrays know their bounds."""
     code = f"""

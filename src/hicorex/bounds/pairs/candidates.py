@@ -2,12 +2,14 @@
 
 import numpy as np
 
-# Of each column the most correlated others, and columns that are compared with each other at a time.
-NEIGHBOURS, GROUP = 8, 1024
+# Of each column the most correlated others, in one order of the columns or in each of several; the number of columns
+# that are compared with each other at a time.
+NEIGHBOURS, NEIGHBOURS_OF_SEVERAL, GROUP = 8, 3, 1024
 # Categories of a column that are compared, the most frequent ones.
 MOST_FEATURES = 8
-# Squared correlations that samples of independent columns exceed once in a hundred, times their number.
-LEAST_SQUARE = 6.6
+# Squared correlations of candidates times the number of samples: of independent columns one in a hundred exceeds the
+# least. Of n columns it is this times log n, for a pair that gains log n nats has twice log n.
+LEAST_SQUARE, LEAST_OF_MANY = 6.6, 1.5
 SEED = 0
 
 
@@ -22,13 +24,16 @@ def candidate_pairs(cells: np.ndarray, is_number: np.ndarray, labels: np.ndarray
     residuals, column = _residuals(cells, is_number, labels, links)
     n_columns = len(cells)
     found = [np.empty((2, 0), np.int64)]
-    for order in _orders(residuals, column, links, n_columns):
+    orders = _orders(residuals, column, links, n_columns)
+    n_neighbours = NEIGHBOURS if len(orders) == 1 else NEIGHBOURS_OF_SEVERAL
+    least = max(LEAST_SQUARE, LEAST_OF_MANY * np.log(n_columns)) / cells.shape[1]
+    for order in orders:
         for first in range(0, n_columns, GROUP):
             group = np.zeros(n_columns, bool)
             group[order[first : first + GROUP]] = True
             features = np.flatnonzero(group[column])
             if features.size:
-                found.append(_strongest(residuals[features], column[features]))
+                found.append(_strongest(residuals[features], column[features], n_neighbours, least))
     pairs = np.concatenate(found, axis=1)
     return np.unique(np.sort(pairs, axis=0), axis=1)
 
@@ -94,16 +99,16 @@ def _orders(residuals: np.ndarray, column: np.ndarray, links: np.ndarray, n_colu
     return orders
 
 
-def _strongest(residuals: np.ndarray, column: np.ndarray) -> np.ndarray:
+def _strongest(residuals: np.ndarray, column: np.ndarray, n_neighbours: int, least: float) -> np.ndarray:
     """Pairs (2, p) of columns, each with those it is correlated with most, if by more than chance."""
     columns, first = np.unique(column, return_index=True)
     correlation = residuals @ residuals.T
     np.square(correlation, out=correlation)
     square = np.maximum.reduceat(np.maximum.reduceat(correlation, first, axis=0), first, axis=1)
     np.fill_diagonal(square, 0)
-    most = min(NEIGHBOURS, columns.size - 1)
+    most = min(n_neighbours, columns.size - 1)
     if most < 1:
         return np.empty((2, 0), np.int64)
     near = np.argpartition(-square, most - 1, axis=1)[:, :most]
-    kept = np.take_along_axis(square, near, axis=1) > LEAST_SQUARE / residuals.shape[1]
+    kept = np.take_along_axis(square, near, axis=1) > least
     return np.stack([np.broadcast_to(columns[:, None], near.shape)[kept], columns[near[kept]]])

@@ -26,7 +26,8 @@ MOST_ROWS, MOST_CELLS, FEWEST_ROWS = 5000, 2**23, 500
 AT_A_TIME = 2**22
 # Tables of a state are drawn towards the same odds ratios in all states as if by so many samples.
 PRIOR_SAMPLES = 10.0
-# Held-out log-likelihood, in nats over all samples, that a pair must gain.
+# Held-out log-likelihood, in nats over all samples, that a pair must gain: this, or the log of the number of columns,
+# since the best of so many is chosen.
 LEAST_GAIN = 3.0
 # Columns repeat each other that share this part of the entropy of either, or of the variance.
 NEARLY_ALL, NEARLY_ALL_VARIANCE = 0.9, 0.98
@@ -90,10 +91,11 @@ class _Tables:
         pairs = self._candidates(labels, links)
         children = self._children(layer)
         in_sample, held_out = self._scores(pairs, children, labels, links)
-        worth = np.tile(held_out.reshape(2, -1).max(axis=0, initial=0) > LEAST_GAIN, 2)
+        least = max(LEAST_GAIN, np.log(max(self._varying.size, 1)))
+        worth = np.tile(held_out.reshape(2, -1).max(axis=0, initial=0) > least, 2)
         kept = np.flatnonzero(worth)
         chosen = kept[best_forest(pairs[:, kept], held_out[kept], links.shape[1])]
-        chosen = chosen[held_out[chosen] > LEAST_GAIN]
+        chosen = chosen[held_out[chosen] > least]
         layout, _, counts = self._counted(pairs[:, chosen], children, labels, links)
         return PairDecoder(
             pairs=pairs[:, chosen],
