@@ -255,6 +255,28 @@ def test_annotated_data_are_read_from_files_and_objects(tmp_path):
             assert_array_equal(cells, data.X.toarray() if sparse.issparse(data.X) else data.X)
 
 
+def test_a_model_of_annotated_data_writes_its_results_back(tmp_path):
+    cause = np.random.default_rng(0).integers(2, size=(50, 2)).repeat(3, axis=1)
+    data = annotated(cause + 0.2 * np.random.default_rng(1).normal(size=(50, 6)))
+    model = Corex(n_factors=2, n_states=2, random_state=0).fit(data)
+    assert list(model.feature_names_in_) == list(data.var_names)
+    assert_array_equal(model.alpha_, Corex(n_factors=2, n_states=2, random_state=0).fit(data.to_df()).alpha_)
+    hicorex.annotate(data, model)
+    assert_array_equal(data.obsm["hicorex"], model.transform(data))
+    assert_array_equal(data.obsm["hicorex_log_z"], model.log_z(data))
+    assert_array_equal(data.varm["hicorex_alpha"], model.alpha_)
+    assert_array_equal(data.varm["hicorex_information"], model.mutual_information_)
+    assert_array_equal(data.uns["hicorex"]["tcs"], model.tcs_)
+    data.write_h5ad(tmp_path / "t.h5ad")
+    again = anndata.read_h5ad(tmp_path / "t.h5ad")
+    assert_array_equal(again.obsm["hicorex"], data.obsm["hicorex"])
+    assert again.uns["hicorex"]["factors"].tolist() == ["layer1_factor0", "layer1_factor1"]
+    with pytest.raises(HicorexError, match="knows 6 variables, and adata has 4"):
+        hicorex.annotate(data[:, :4].copy(), model)
+    with pytest.raises(HicorexError, match="writes into an AnnData object, not DataFrame"):
+        hicorex.annotate(data.to_df(), model)
+
+
 @pytest.mark.parametrize(
     ("start", "match"),
     [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hicorex.cli.ending import Settings
-from hicorex.cli.parsing import character, kind_pairs, memory_size, name_list
+from hicorex.cli.parsing import character, kind_pairs, memory_size, name_list, whole_numbers
 
 if TYPE_CHECKING:
     from hicorex.input.files import Reading
@@ -60,6 +60,10 @@ SecondHeader = Annotated[
         help="Whether the row below the header holds names or units, no sample; found out by default.",
     ),
 ]
+Lags = Annotated[
+    str | None, typer.Option(help="Add copies of the columns from this number of rows before, such as 1,2.")
+]
+Time = Annotated[str | None, typer.Option(help="The column by which the rows are put in order for --lags.")]
 Transpose = Annotated[bool, typer.Option("--transpose", help="Take the rows of the file as columns.")]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Number of threads; all cores by default. The results do not depend on it.")
@@ -96,6 +100,8 @@ class TextOptions:
     sheet: Sheet = None
     second_header: SecondHeader = None
     transpose: Transpose = False
+    lags: Lags = None
+    time: Time = None
 
     def reading(self, **more: Any) -> "Reading":
         """How to read a file, with what else there is to say of it."""
@@ -112,6 +118,8 @@ class TextOptions:
             "sheet": self.sheet,
             "second_header": self.second_header,
             "transpose": self.transpose,
+            "lags": () if self.lags is None else whole_numbers(self.lags, "--lags", "numbers of rows such as 1,2"),
+            "time": self.time,
         }
         return Reading(**known | more)
 

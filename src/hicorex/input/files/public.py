@@ -49,6 +49,10 @@ def read_table(X: Any, *, like: Any = None, **reading: Any) -> Table:
         The columns that hold these.
     transpose : bool
         Whether the rows are the variables.
+    lags : sequence of int
+        How many rows before lagged copies of the columns are to be from, such as (1, 2).
+    time : str
+        The column by which rows are put in order for that; by default they are in order.
     delimiter, decimal, encoding, header, skip_lines, second_header :
         How a text is written; found out by default.
     sheet : str
@@ -114,7 +118,7 @@ def describe_columns(X: Any, **reading: Any) -> pa.Table:
 
 
 def _reading(given: Mapping[str, Any]) -> Reading:
-    several = {name: tuple(given[name]) for name in ("missing", "use", "exclude") if name in given}
+    several = {name: tuple(given[name]) for name in ("missing", "use", "exclude", "lags") if name in given}
     for name in several:
         if isinstance(given[name], str):
             raise HicorexError(f"{name} is {given[name]!r}; give a list of such.")

@@ -23,6 +23,7 @@ class RawTable(NamedTuple):
     decimal : the decimal sign of numbers among text; None if columns have types, so that their text is text
     markers : texts that stand for missing values in any such file
     units : by place, what the numbers of columns are of, as the file says in a row of its own
+    copies : by place of a lagged copy, that of its column
     labels : what the rows are called where no column says it
     """
 
@@ -34,6 +35,7 @@ class RawTable(NamedTuple):
     markers: tuple[str, ...] = ("",)
     units: Mapping[int, str] = MappingProxyType({})
     labels: Any = None
+    copies: Mapping[int, int] = MappingProxyType({})
 
     def column(self, at: int) -> Any:
         """A column, as the file has it."""

@@ -16,6 +16,7 @@ from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
 from hicorex.input.files.extra_rows import without_extra_rows
 from hicorex.input.files.formats import raw_of, read_raw
+from hicorex.input.files.lags import with_lags
 from hicorex.input.files.raw import RawTable, column_of
 from hicorex.input.files.suggestions import suggestions
 from hicorex.input.files.table import Reading, Table, columns_kept, numbers_or_names, title_of_rows
@@ -105,6 +106,8 @@ def decided(raw: RawTable, reading: Reading, name: str, choice: Choice) -> Decid
     )
     for at in _by_rank(columns, decisions, sample_weight):
         decisions[at] = decisions[at]._replace(kind=ColumnKind.RANK)
+    for at, of in raw.copies.items():
+        decisions[at] = _as_its_column(decisions[of], decisions[at], at in choice.named)
     notes = (*raw.notes, *_notes(examined), *suggestions(columns, decisions))
     return Decided(columns, decisions, row_names, notes)
 
@@ -146,6 +149,15 @@ def _with_choice(examined: Examination, choice: Choice) -> list[ColumnDecision]:
     for at, reason in choice.left_out.items():
         decisions[at] = decisions[at].ignored(reason)
     return decisions
+
+
+def _as_its_column(decision: ColumnDecision, copy: ColumnDecision, is_named: bool) -> ColumnDecision:
+    """What a lagged copy of a column is used as: as the column, unless something else is asked for."""
+    if is_named or copy.reason in (*TELLS_NOTHING, ColumnReason.EXCLUDED, ColumnReason.NOT_USED):
+        return copy
+    if not decision.kind.is_learned:
+        return copy.ignored(decision.reason)
+    return copy._replace(kind=decision.kind, reason=decision.reason, n_different=decision.n_different)
 
 
 def _as_row_names(decision: ColumnDecision, raw: RawTable, reading: Reading) -> ColumnDecision:
@@ -204,7 +216,7 @@ def read_file(source: File, reading: Reading, texts: Iterable[str] = ()) -> RawT
 def prepared(raw: RawTable, reading: Reading, name: str) -> RawTable:
     """A table without rows that hold no sample, turned if that is asked for."""
     raw = without_extra_rows(raw, reading.second_header)
-    return turned(raw, name) if reading.transpose else raw
+    return with_lags(turned(raw, name) if reading.transpose else raw, reading, name)
 
 
 @contextmanager

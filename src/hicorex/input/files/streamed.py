@@ -159,6 +159,7 @@ def stream_table(source: Source, file: str, reading: Reading) -> Table:
     """As read_table, but the frame is on disk, and its columns are decided on by a sample of the rows."""
     if reading.transpose:
         raise HicorexError(f"{file} cannot be turned by --transpose part by part; give more memory, or turn it before.")
+    _refuse_lags(reading, file)
     raw, n_looked = _sample(source, file)
 
     def column_of_all(at: int, missing: tuple[str, ...]) -> np.ndarray:
@@ -202,6 +203,7 @@ def stream_table(source: Source, file: str, reading: Reading) -> Table:
 
 def stream_new(source: Source, file: str, reading: Reading, known: KnownColumns) -> Table:
     """As read_new, but the frame is on disk."""
+    _refuse_lags(reading, file)
     raw, _ = _sample(source, file)
     with named_errors(file):
         places, row_names = find_columns(raw, reading, file, known)
@@ -212,6 +214,11 @@ def stream_new(source: Source, file: str, reading: Reading, known: KnownColumns)
     missing = (*raw.markers, *reading.missing)
     layout = Layout(used, missing, known.words or {}, row_names, title, titled=known.titled, forms=known.forms or {})
     return StreamedTable(StreamedFrame(source, file, layout), list(known.types), [], None, title, notes=raw.notes)
+
+
+def _refuse_lags(reading: Reading, file: str) -> None:
+    if reading.lags:
+        raise HicorexError(f"{file} is read part by part, which --lags does not do; give more memory, or fewer rows.")
 
 
 def _sample(source: Source, file: str) -> tuple[RawTable, int]:

@@ -31,6 +31,7 @@ class Reading(TextStyle):
     weights : a column of numbers that holds the weights of samples
     transpose : whether the rows of the file are the columns of the table
     second_header : whether the row below the header holds no sample
+    lags, time : how many rows before lagged copies of columns are from, and the column that orders the rows
     """
 
     row_names: str | None = None
@@ -40,6 +41,8 @@ class Reading(TextStyle):
     weights: str | None = None
     transpose: bool = False
     second_header: bool | None = None
+    lags: tuple[int, ...] = ()
+    time: str | None = None
 
 
 class RowBatch(NamedTuple):

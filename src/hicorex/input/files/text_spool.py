@@ -26,7 +26,9 @@ from hicorex.input.sources.tables import TableSource
 from hicorex.input.spool import scratch_errors, scratch_file
 
 # Bytes that tell the dialect and the types of the columns, and bytes that are read at a time.
-HEAD, BLOCK = 2**22, 2**23
+HEAD, BLOCK = 2**22, 2**20
+# A line is at most as long.
+MOST_OF_BLOCK = 2**27
 # The types that a column is given in turn, each of which holds what the one before it does.
 WIDER = {pa.null(): pa.int64(), pa.int64(): pa.float64()}
 
@@ -85,25 +87,31 @@ class TextSpool(TableFile):
         told = cells.read({}, {}, BLOCK).schema.types
         types = [pa.string() if pa.types.is_dictionary(kind) else kind for kind in told]
         n_before = len(re.findall(rb"\r\n|\r|\n", bytes(data[: self.dialect.body])))
+        block = max(BLOCK, 4 * self.dialect.longest)
         while True:
             try:
-                self._spool(cells, types, n_before, encoding)
+                self._spool(cells, types, n_before, encoding, block)
                 return
             except pa.ArrowInvalid as error:
                 self._file.close()
                 column = re.search(r"In CSV column #(\d+):.*conversion error", str(error), re.DOTALL)
                 if "UTF8" in str(error):
                     raise NotUtf8Error from None
+                if "straddling" in str(error) and block < MOST_OF_BLOCK:
+                    block *= 8
+                    continue
                 if column is None or types[int(column[1])] == pa.string():
                     raise cells.unreadable(str(error)) from None
                 types[int(column[1])] = WIDER.get(types[int(column[1])], pa.string())
 
-    def _spool(self, cells: CellReader, types: list[pa.DataType], n_before: int, encoding: str | None) -> None:
+    def _spool(
+        self, cells: CellReader, types: list[pa.DataType], n_before: int, encoding: str | None, block: int
+    ) -> None:
         self.schema = pa.schema(list(zip(cells.dialect.names, types, strict=True)))
         self.rows, self.stored = [], 0
         self._file = scratch_file()
         read = pacsv.ReadOptions(
-            column_names=self.schema.names, skip_rows=n_before, block_size=BLOCK, encoding=encoding or "utf8"
+            column_names=self.schema.names, skip_rows=n_before, block_size=block, encoding=encoding or "utf8"
         )
         with pa.OSFile(os.fsencode(self.name)) as text:
             parse = cells.parsing(multiline=b'"' in bytes(cells.data))

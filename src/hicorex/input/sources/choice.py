@@ -5,6 +5,7 @@ import stat
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from hicorex.engine.cluster import current_client
 from hicorex.exceptions import HicorexError, NotInPartsError
@@ -15,6 +16,7 @@ from hicorex.input.sources.base import MemorySource, Source, TypedTable
 from hicorex.input.sources.dask_tables import ClusterSource, DaskSource
 from hicorex.input.sources.integrity import broken, not_opened, whole
 from hicorex.input.sources.signatures import LENGTH, FileFormat, format_of
+from hicorex.support.annotated import is_annotated
 
 ENDINGS = (".parquet", ".parq", ".pq")
 # What the model of a folder of results is called.
@@ -27,12 +29,14 @@ def source_of(X: Any, least_samples: int = 1) -> Source:
 
     Parameters
     ----------
-    X : array-like, data frame, scipy sparse table, Dask array or data frame, or what ``disk_source`` knows
+    X : array-like, data frame, scipy sparse table, AnnData, Dask array or data frame, or what ``disk_source`` knows
     """
     if isinstance(X, TypedTable):
         typed = source_of(X.frame, least_samples)
         typed.kinds = X.kinds
         return typed
+    if is_annotated(X):
+        return MemorySource(_named_matrix(X), least_samples)
     if isinstance(X, Source):
         source: Source | None = X
     else:
@@ -41,6 +45,21 @@ def source_of(X: Any, least_samples: int = 1) -> Source:
         return MemorySource(X, least_samples)
     check_shape(source.shape, least_samples)
     return source
+
+
+def _named_matrix(annotated: Any) -> Any:
+    """The matrix of an AnnData object: sparse as it is, dense with the names of the variables."""
+    X = annotated.X
+    if X is None:
+        raise HicorexError("The AnnData object has no matrix X; put the layer to learn from there.")
+    if issparse(X):
+        return X
+    import pyarrow as pa
+
+    names = [str(name) for name in annotated.var_names]
+    if len(set(names)) < len(names):
+        raise HicorexError("The AnnData object has two variables of one name; call its var_names_make_unique().")
+    return pa.table(list(np.asarray(X).T), names=names)
 
 
 def disk_source(X: Any) -> Source | None:
