@@ -20,6 +20,8 @@ TINY = 1e-12
 ROUNDS, CLOSE = 30, 1e-4
 # No ratio is larger: one that few samples show would make the mean of others unsure.
 LARGEST_LOG_RATIO = 7.0
+# Of numbers none is smaller: what has not been seen may happen.
+SMALLEST_LOG_RATIO = -10.0
 # Beyond this correlation the levels of numbers are too coarse.
 LARGEST_CORRELATION = 0.995
 
@@ -178,7 +180,8 @@ def _of_numbers(table, out):
         t = _middle(a, n_parent)
         for v in range(n_child):
             u = _middle(v, n_child)
-            out[a, v] = level - half_precision * r * (r * (t * t + u * u) - 2 * t * u)
+            log_ratio = level - half_precision * r * (r * (t * t + u * u) - 2 * t * u)
+            out[a, v] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
 @jit
@@ -214,8 +217,8 @@ def _of_number_and_categories(table, out):
             density[c] = math.exp(-0.5 * (u - mean[c]) ** 2 / variance[c]) / math.sqrt(variance[c]) + 1e-30
             mixture += count[c] / max(total, 1e-300) * density[c]
         for c in range(n_categories):
-            # No less than e^-10: what has not been seen may happen.
-            out[c, level] = math.log(max(density[c] / max(mixture, 1e-300), 4.5e-5))
+            log_ratio = math.log(max(density[c] / max(mixture, 1e-300), 1e-300))
+            out[c, level] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
 @jit
