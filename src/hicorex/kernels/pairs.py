@@ -156,12 +156,20 @@ def log_ratios(layout, is_number, joint, parents, children, prior_samples, out):
 
 
 @inlined
+def _total(values):
+    total = 0.0
+    for at in range(values.size):
+        total += values[at]
+    return total
+
+
+@inlined
 def _middle(level, n_levels):
     """The middle of a level of a number, in standard deviations: levels are a quarter wide."""
     return (level + 0.5 - 0.5 * n_levels) * 0.25
 
 
-@jit
+@inlined
 def _of_numbers(table, out):
     """Of two numbers: a normal distribution of their correlation in counts (A, V) of their levels."""
     n_parent, n_child = table.shape
@@ -184,7 +192,7 @@ def _of_numbers(table, out):
             out[a, v] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
-@jit
+@inlined
 def _of_number_and_categories(table, out):
     """Of categories and a number: a normal distribution in each category, from counts (C, L); out (C, L)."""
     n_categories, n_levels = table.shape
@@ -221,13 +229,13 @@ def _of_number_and_categories(table, out):
             out[c, level] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
-@jit
+@inlined
 def _of_pooled_categories(table, parent, child, out):
     """Of categories, the same ratio in all states: counts over those expected if they were independent in each."""
     n_parent, n_child = table.shape
     out[:] = 0
     for s in range(len(parent)):
-        size = max(parent[s].sum(), 1e-300)
+        size = max(_total(parent[s]), 1e-300)
         for a in range(n_parent):
             for v in range(n_child):
                 out[a, v] += parent[s, a] * child[s, v] / size
@@ -236,7 +244,7 @@ def _of_pooled_categories(table, parent, child, out):
             out[a, v] = math.log((table[a, v] + 0.5) / (out[a, v] + 0.5))
 
 
-@jit
+@inlined
 def _of_categories(table, parent, child, prior_samples, out):
     """Of categories, by state: counts (S, A, V) drawn towards the same odds ratios in all states.
 
@@ -247,7 +255,7 @@ def _of_categories(table, parent, child, prior_samples, out):
     pooled, expected = np.zeros((n_parent, n_child)), np.zeros((n_parent, n_child))
     total = 0.0
     for s in range(n_joint):
-        size = parent[s].sum()
+        size = _total(parent[s])
         total += size
         for a in range(n_parent):
             for v in range(n_child):
@@ -262,14 +270,17 @@ def _of_categories(table, parent, child, prior_samples, out):
         _fit_margins(fitted, parent, child)
         if change < CLOSE:
             break
+    of_all = 0.0
+    for a in range(n_parent):
+        of_all += _total(pooled[a])
     for s in range(n_joint):
-        size = parent[s].sum()
+        size = _total(parent[s])
         for v in range(n_child):
             # One more sample as in the state and over all states, and levels of the parent that may yet occur.
-            alone = (child[s, v] + (pooled[:, v].sum() + 1.0 / n_child) / (pooled.sum() + 1)) / (size + 1)
+            alone = (child[s, v] + (_total(pooled[:, v]) + 1.0 / n_child) / (of_all + 1)) / (size + 1)
             average = 0.0
             for a in range(n_parent):
-                given = fitted[s, a].sum()
+                given = _total(fitted[s, a])
                 prior = fitted[s, a, v] / given if given > 0 else alone
                 out[s, a, v] = (table[s, a, v] + prior_samples * prior + alone) / (parent[s, a] + prior_samples + 1)
                 average += (parent[s, a] + 1.0 / n_parent) / (size + 1) * out[s, a, v]
@@ -277,39 +288,39 @@ def _of_categories(table, parent, child, prior_samples, out):
                 out[s, a, v] = min(math.log(out[s, a, v] / average), LARGEST_LOG_RATIO)
 
 
-@jit
+@inlined
 def _fit_pooled(fitted, pooled):
     """Scale a table (S, A, V) to these sums over states (A, V); returns the largest relative change."""
     largest = 0.0
     for a in range(pooled.shape[0]):
         for v in range(pooled.shape[1]):
-            size = fitted[:, a, v].sum()
+            size = _total(fitted[:, a, v])
             ratio = pooled[a, v] / size if size > 0 else 0.0
             largest = max(largest, abs(ratio - 1))
             fitted[:, a, v] *= ratio
     return largest
 
 
-@jit
+@inlined
 def _fit_margins(fitted, parent, child):
     """Scale a table (S, A, V) to its margins by state, those of one more sample of even levels (S, A) and (S, V)."""
     n_joint, n_parent, n_child = fitted.shape
     for s in range(n_joint):
         for v in range(n_child):
-            size = fitted[s, :, v].sum()
+            size = _total(fitted[s, :, v])
             fitted[s, :, v] *= (child[s, v] + 1.0 / n_child) / size if size > 0 else 0.0
         for a in range(n_parent):
-            size = fitted[s, a].sum()
+            size = _total(fitted[s, a])
             fitted[s, a] *= (parent[s, a] + 1.0 / n_parent) / size if size > 0 else 0.0
 
 
-@jit
+@inlined
 def _normalise(parent, child, log_ratio):
     """Let the mean ratio of independent levels be one, by the margins (S, A) and (S, V)."""
     n_parent, n_child = log_ratio.shape
     mean = total = 0.0
     for s in range(len(parent)):
-        size = parent[s].sum()
+        size = _total(parent[s])
         if size > 0:
             total += size
             for a in range(n_parent):
