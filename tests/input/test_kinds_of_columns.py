@@ -4,12 +4,14 @@ import datetime
 import decimal
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from written import arrow_file, cells, decision, lines, npy, parquet, read, read_for, reasons
 
-from hicorex import HicorexError
+from hicorex import Corex, HicorexError
 from hicorex.input.words import reason_in_words
 
 
@@ -282,3 +284,23 @@ def test_columns_of_unusual_types_are_told_used_or_refused():
     for name in ("list", "bytes"):
         with pytest.raises(HicorexError, match=f"Column '{name}' holds values of type .*, which cannot name rows"):
             read(source, row_names=name)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.date_range("2020", periods=60),
+        pd.date_range("2020", periods=60, tz="UTC"),
+        pd.to_timedelta(range(60), unit="D"),
+        pl.Series([datetime.date(2020, 1, 1) + datetime.timedelta(days=i) for i in range(60)]),
+    ],
+    ids=["pandas", "zoned", "lengths of time", "polars"],
+)
+def test_times_of_data_frames_are_days(times):
+    frame = (pl if isinstance(times, pl.Series) else pd).DataFrame({"when": times, "day": np.arange(60.0)})
+    model = Corex(1, n_states=2, marginals="gaussian", random_state=0).fit(frame)
+    encoder = model.fitted_.layers[0].encoder
+    assert list(encoder.kinds) == ["gaussian", "gaussian"]
+    spread = encoder.spread * encoder.size
+    assert spread[0] == pytest.approx(spread[1])
+    assert model.clusters_.tolist() == [0, 0]

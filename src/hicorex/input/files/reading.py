@@ -101,9 +101,13 @@ def decided(raw: RawTable, reading: Reading, name: str, choice: Choice) -> Decid
             decisions[at] = decisions[at]._replace(unit=unit)
     if row_names is not None:
         decisions[row_names] = _as_row_names(decisions[row_names], raw, reading)
-    sample_weight = (
-        None if choice.weights is None else _numbers(column_of(columns, choice.weights), decisions[choice.weights])
-    )
+    sample_weight = None
+    if choice.weights is not None:
+        decision = decisions[choice.weights]
+        values, called = _numbers(column_of(columns, choice.weights), decision), _called(decision.name)
+        sample_weight = check_weights(values, len(values), called)
+        counted = sample_weight > 0
+        sample_weight[counted] = as_samples(sample_weight[counted], called)
     for at in _by_rank(columns, decisions, sample_weight):
         decisions[at] = decisions[at]._replace(kind=ColumnKind.RANK)
     for at, of in raw.copies.items():
@@ -118,13 +122,8 @@ def _by_rank(columns: Any, decisions: list[ColumnDecision], sample_weight: np.nd
     is_open = [decisions[at].kind is ColumnKind.GAUSSIAN and not decisions[at].as_asked for at in kept]
     if not any(is_open):
         return []
-    weight = (
-        np.ones(columns.shape[0])
-        if sample_weight is None
-        else check_weights(sample_weight, columns.shape[0], "weights")
-    )
+    weight = np.ones(columns.shape[0]) if sample_weight is None else sample_weight
     counted = np.flatnonzero(weight)
-    weight[counted] = as_samples(weight[counted], "weights")
     rows = np.concatenate([counted[some] for some in ranges_of(counted.size)])
     looked = [kept[at] for at in looked_at(len(kept)).tolist()]
     every = slice(0, rows.size)
@@ -180,12 +179,17 @@ def _weights(
     """The weights of all rows as the file has them, and what a fit makes of them."""
     name = decision.name
     values = _numbers(column, decision) if every is None else every()
-    called = f"Column {name!r} of --weights"
+    called = _called(name)
     sample_weight = check_weights(values, len(values), called)
     n_effective = float(as_samples(sample_weight[sample_weight > 0], called).sum())
     reason = ColumnReason.ROW_COUNTS if counts_rows(sample_weight) else ColumnReason.RELATIVE_WEIGHTS
     missing = decision.missing
     return sample_weight, ColumnDecision(name, ColumnKind.WEIGHTS, reason, missing, n_effective=n_effective)
+
+
+def _called(name: str) -> str:
+    """What messages call a column of weights."""
+    return f"Column {name!r} of --weights"
 
 
 def _numbers(column: Any, decision: ColumnDecision) -> np.ndarray:
