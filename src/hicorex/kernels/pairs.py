@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import inlined, jit
+from hicorex.kernels.compiled import inlined, inlined_as_written, jit, jit_as_written
 
 # Labels of less probability are not looked at.
 TINY = 1e-12
@@ -130,7 +130,7 @@ def count(cells, layout, ratio, labels, sample_weight, half, joint, own, parents
                     children[h, child] += w
 
 
-@jit
+@jit_as_written
 def log_ratios(layout, is_number, joint, parents, children, prior_samples, out):
     """log q(v | y, a) / q(v | y), q being smoothed estimates from counts, into out as joint."""
     columns, _, states, n_levels, _, _, pooled, of_joint, of_parents, of_children = layout
@@ -155,7 +155,7 @@ def log_ratios(layout, is_number, joint, parents, children, prior_samples, out):
             _normalise(parent, child, result[0])
 
 
-@inlined
+@inlined_as_written
 def _total(values):
     total = 0.0
     for at in range(values.size):
@@ -163,13 +163,13 @@ def _total(values):
     return total
 
 
-@inlined
+@inlined_as_written
 def _middle(level, n_levels):
     """The middle of a level of a number, in standard deviations: levels are a quarter wide."""
     return (level + 0.5 - 0.5 * n_levels) * 0.25
 
 
-@inlined
+@inlined_as_written
 def _of_numbers(table, out):
     """Of two numbers: a normal distribution of their correlation in counts (A, V) of their levels."""
     n_parent, n_child = table.shape
@@ -192,7 +192,7 @@ def _of_numbers(table, out):
             out[a, v] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
-@inlined
+@inlined_as_written
 def _of_number_and_categories(table, out):
     """Of categories and a number: a normal distribution in each category, from counts (C, L); out (C, L)."""
     n_categories, n_levels = table.shape
@@ -229,7 +229,7 @@ def _of_number_and_categories(table, out):
             out[c, level] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
-@inlined
+@inlined_as_written
 def _of_pooled_categories(table, parent, child, out):
     """Of categories, the same ratio in all states: counts over those expected if they were independent in each."""
     n_parent, n_child = table.shape
@@ -244,7 +244,7 @@ def _of_pooled_categories(table, parent, child, out):
             out[a, v] = math.log((table[a, v] + 0.5) / (out[a, v] + 0.5))
 
 
-@inlined
+@inlined_as_written
 def _of_categories(table, parent, child, prior_samples, out):
     """Of categories, by state: counts (S, A, V) drawn towards the same odds ratios in all states.
 
@@ -288,7 +288,7 @@ def _of_categories(table, parent, child, prior_samples, out):
                 out[s, a, v] = min(math.log(out[s, a, v] / average), LARGEST_LOG_RATIO)
 
 
-@inlined
+@inlined_as_written
 def _fit_pooled(fitted, pooled):
     """Scale a table (S, A, V) to these sums over states (A, V); returns the largest relative change."""
     largest = 0.0
@@ -301,7 +301,7 @@ def _fit_pooled(fitted, pooled):
     return largest
 
 
-@inlined
+@inlined_as_written
 def _fit_margins(fitted, parent, child):
     """Scale a table (S, A, V) to its margins by state, those of one more sample of even levels (S, A) and (S, V)."""
     n_joint, n_parent, n_child = fitted.shape
@@ -314,7 +314,7 @@ def _fit_margins(fitted, parent, child):
             fitted[s, a] *= (parent[s, a] + 1.0 / n_parent) / size if size > 0 else 0.0
 
 
-@inlined
+@inlined_as_written
 def _normalise(parent, child, log_ratio):
     """Let the mean ratio of independent levels be one, by the margins (S, A) and (S, V)."""
     n_parent, n_child = log_ratio.shape
@@ -330,7 +330,7 @@ def _normalise(parent, child, log_ratio):
         log_ratio -= math.log(max(mean / total, 1e-300))
 
 
-@jit
+@jit_as_written
 def excess_ratios(layout, log_ratio, parents, spread, out):
     """sum_v p(v | y) (q(v | y, a) / q(v | y) - 1), by state and level a of the parent, into out.
 
@@ -349,7 +349,7 @@ def excess_ratios(layout, log_ratio, parents, spread, out):
                         out[at] += spread[at_children[p] + s * n_child + v] * (ratio - 1)
 
 
-@jit
+@jit_as_written
 def mean_gains(layout, log_ratio, joint, own, parents, excess, out):
     """Sums over samples by counts, (3, P): of log-ratios, of their excess, and of the excess of a sample by itself."""
     of_joint, at_parents = layout[7], layout[8]
