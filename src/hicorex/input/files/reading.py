@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.amounts import looked_at, ranges_of, read_by_rank, sampled
+from hicorex.input.amounts import looked_at, read_by_rank, sampled, telling_rows
 from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
@@ -125,10 +125,10 @@ def _by_rank(columns: Any, decisions: list[ColumnDecision], sample_weight: np.nd
     )
     counted = np.flatnonzero(weight)
     weight[counted] = as_samples(weight[counted], "weights")
-    rows = np.concatenate([counted[some] for some in ranges_of(counted.size)])
+    rows = counted[telling_rows(counted.size)]
     looked = [kept[at] for at in looked_at(len(kept)).tolist()]
-    every = slice(0, rows.size)
-    samples = sampled(reader_of(rows_of(columns_kept(columns, looked), rows)), weight[rows], every, [every])
+    table = reader_of(rows_of(columns_kept(columns, looked), rows))
+    samples = sampled(table, weight[rows], 0, np.arange(rows.size))
     kinds = [decisions[at].kind.value for at in kept]
     return [kept[at] for at in read_by_rank(samples, kinds, np.array(is_open, bool))]
 
