@@ -15,7 +15,7 @@ from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
 from hicorex.input.files.extra_rows import without_extra_rows
-from hicorex.input.files.formats import raw_of, read_raw
+from hicorex.input.files.formats import of_texts, read_raw
 from hicorex.input.files.lags import with_lags
 from hicorex.input.files.raw import RawTable, column_of
 from hicorex.input.files.suggestions import suggestions
@@ -208,7 +208,7 @@ def _notes(examined: Examination) -> Iterator[Note]:
 def read_file(source: File, reading: Reading, texts: Iterable[str] = ()) -> RawTable:
     """What a file holds; of a text, these columns stay text."""
     if isinstance(source, Source):
-        raw = raw_of(source.read(0, source.shape[0]), name_of(source))
+        raw = of_texts(source.read(0, source.shape[0]), name_of(source))
     else:
         raw = read_raw(source, reading, list(texts))
     return prepared(raw, reading, name_of(source))
