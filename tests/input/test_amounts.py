@@ -72,10 +72,10 @@ def test_columns_that_tell_as_much_either_way_go_with_the_others():
 
 
 def test_sorted_rows_tell_what_shuffled_ones_do():
-    X = np.exp(1.5 * groups(20_000))
+    X = np.exp(1.5 * groups(5000))
     ordered = X[np.argsort(X[:, 0])]
     assert kinds(ordered) == kinds(X) == ["rank"] * 12
-    far = clusters(20_000)
+    far = clusters(5000)
     assert kinds(far[np.argsort(far[:, 0])]) == kinds(far) == ["gaussian"] * 8
 
 
