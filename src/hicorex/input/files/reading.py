@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.amounts import looked_at, ranges_of, read_by_rank, sampled
+from hicorex.input.amounts import looked_at, read_by_rank, sampled, telling_rows
 from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
 from hicorex.input.files.extra_rows import without_extra_rows
-from hicorex.input.files.formats import raw_of, read_raw
+from hicorex.input.files.formats import of_texts, read_raw
 from hicorex.input.files.lags import with_lags
 from hicorex.input.files.raw import RawTable, column_of
 from hicorex.input.files.suggestions import suggestions
@@ -124,10 +124,10 @@ def _by_rank(columns: Any, decisions: list[ColumnDecision], sample_weight: np.nd
         return []
     weight = np.ones(columns.shape[0]) if sample_weight is None else sample_weight
     counted = np.flatnonzero(weight)
-    rows = np.concatenate([counted[some] for some in ranges_of(counted.size)])
+    rows = counted[telling_rows(counted.size)]
     looked = [kept[at] for at in looked_at(len(kept)).tolist()]
-    every = slice(0, rows.size)
-    samples = sampled(reader_of(rows_of(columns_kept(columns, looked), rows)), weight[rows], every, [every])
+    table = reader_of(rows_of(columns_kept(columns, looked), rows))
+    samples = sampled(table, weight[rows], 0, np.arange(rows.size))
     kinds = [decisions[at].kind.value for at in kept]
     return [kept[at] for at in read_by_rank(samples, kinds, np.array(is_open, bool))]
 
@@ -212,7 +212,7 @@ def _notes(examined: Examination) -> Iterator[Note]:
 def read_file(source: File, reading: Reading, texts: Iterable[str] = ()) -> RawTable:
     """What a file holds; of a text, these columns stay text."""
     if isinstance(source, Source):
-        raw = raw_of(source.read(0, source.shape[0]), name_of(source))
+        raw = of_texts(source.read(0, source.shape[0]), name_of(source))
     else:
         raw = read_raw(source, reading, list(texts))
     return prepared(raw, reading, name_of(source))
