@@ -132,7 +132,9 @@ class Description:
             "bounds": all_bounds_dict(self.bounds, self.cross_fitted),
             "factors": [row._asdict() for row in self.factors],
             "states": {
-                row.factor: [state._asdict() | {"variables": list(state.variables)} for state in states]
+                row.factor: [
+                    {"state": of.state, "probability": of.probability, "variables": list(of.variables)} for of in states
+                ]
                 for row, states in zip(self.factors, self.states, strict=True)
             },
             "pairs": [pair._asdict() | {"kind": str(pair.kind)} for pair in self.pairs],

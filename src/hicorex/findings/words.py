@@ -7,7 +7,7 @@ from hicorex.findings.description import Description, FactorDescription, descrip
 from hicorex.findings.numbers import count, short
 from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.states import StateDescription
-from hicorex.findings.text import WIDTH, fill
+from hicorex.findings.text import fill
 from hicorex.selection.folds import FEWEST_SAMPLES
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FEW, MOST_FACTORS = 5, 10
 # The number of factors of the first layer whose states it describes, and of these states.
 MOST_DESCRIBED, MOST_STATES = 3, 6
+# The columns of a phrase on a variable in a state, or on a pair.
+PHRASE_WIDTH = 72
 
 NOTHING = (
     "Nothing is explained: what the factors tell of how the variables depend on each other is no more than they cost. "
@@ -146,16 +148,18 @@ def _about_states(states: list[StateDescription]) -> list[str]:
     lines = []
     for state in states[:MOST_STATES]:
         share = "less than 1%" if state.probability < 0.005 else f"{state.probability:.0%}"
-        lines += fill(f"state {state.state}, {share} of samples:", state.variables, "    ", WIDTH // 2)
+        lines += fill(f"state {state.state}, {share} of samples:", state.phrases, "    ", PHRASE_WIDTH)
     if len(states) > MOST_STATES:
         lines += fill(f"and {count(len(states) - MOST_STATES, 'more state')}", indent="    ")
     return lines
 
 
 def _about_pairs(pairs: list[ResidualPair]) -> list[str]:
-    said = [f"{pair} ({short(pair.gain, 2)} nats)" for pair in pairs[:FEW]]
-    more = [f"and {len(pairs) - FEW:,} more"] if len(pairs) > FEW else []
-    return fill("Beyond the factors:", [*said, *more])
+    lines = ["Beyond the factors:"]
+    for pair in pairs[:FEW]:
+        said = (pair.variable, f" {pair.kind} ", pair.other, f": {short(pair.gain, 2)} nats")
+        lines += fill("", [said], "  ", PHRASE_WIDTH)
+    return lines + (fill(f"and {count(len(pairs) - FEW, 'more pair')}", indent="  ") if len(pairs) > FEW else [])
 
 
 def _about_unassigned(names: list[str]) -> list[str]:
