@@ -40,10 +40,10 @@ def candidate_pairs(cells: np.ndarray, is_number: np.ndarray, labels: np.ndarray
                 pairs, square = _strongest(residuals[features], column[features], n_neighbours, least)
                 found.append(pairs)
                 squares.append(square)
-    pairs, first = np.unique(np.sort(np.concatenate(found, axis=1), axis=0), axis=1, return_index=True)
+    pairs, places = np.unique(np.sort(np.concatenate(found, axis=1), axis=0), axis=1, return_index=True)
     if n_columns <= FEW_COLUMNS:
         return pairs
-    return pairs[:, _of_forests(pairs, np.concatenate(squares)[first], n_columns)]
+    return pairs[:, _of_forests(pairs, np.concatenate(squares)[places], n_columns)]
 
 
 def _of_forests(pairs: np.ndarray, square: np.ndarray, n_columns: int) -> np.ndarray:
@@ -53,9 +53,8 @@ def _of_forests(pairs: np.ndarray, square: np.ndarray, n_columns: int) -> np.nda
         # No weight may be 0, which stands for no pair.
         weight = coo_array((-1 - square[left], tuple(pairs[:, left])), (n_columns, n_columns)).tocsr()
         tree = minimum_spanning_tree(weight).tocoo()
-        is_chosen = np.isin(
-            pairs[0, left] * n_columns + pairs[1, left], tree.row.astype(np.int64) * n_columns + tree.col
-        )
+        of_tree = tree.row.astype(np.int64) * n_columns + tree.col
+        is_chosen = np.isin(pairs[0, left] * n_columns + pairs[1, left], of_tree)
         chosen.append(left[is_chosen])
         left = left[~is_chosen]
     return np.sort(np.concatenate(chosen))
