@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.sparse.csgraph import minimum_spanning_tree
 from systems import random_system
 
 import hicorex
 from hicorex import Corex, HierarchicalCorex
+from hicorex.bounds.pairs.candidates import candidate_pairs
 from hicorex.information import frequencies, mutual_information, sample_entropy, total_correlation
 
 
@@ -98,6 +100,22 @@ def mixed(n_samples, rng):
     table["pclass"] = np.array(["first", "second", "third", "crew"])[group]
     table["fare"] = 2.0 * group + rng.normal(size=n_samples)
     return table
+
+
+def test_candidates_of_many_columns_are_the_pairs_of_two_forests():
+    rng = np.random.default_rng(0)
+    cells = np.cumsum(rng.normal(size=(200, 400)), axis=0)  # neighbours are alike
+    cells = (cells - cells.mean(axis=1, keepdims=True)) / cells.std(axis=1, keepdims=True)
+    nothing = np.zeros((1, 400), np.int64), np.full((1, 200), -1)
+    found = candidate_pairs(cells, np.ones(200, bool), *nothing)
+    square = np.triu(np.corrcoef(cells) ** 2, 1)
+    for number in range(2):  # the best forest, and the best without it
+        pairs = np.array(np.nonzero(minimum_spanning_tree(-square).toarray()))
+        held = {tuple(pair) for pair in found.T.tolist()}
+        missing = [pair for pair in pairs.T.tolist() if tuple(pair) not in held]
+        assert len(missing) <= 20 * number  # some of the second are of no column's eight neighbours
+        square[tuple(pairs)] = 0
+    assert found.shape[1] <= 2 * 199
 
 
 def test_near_duplicates_are_named_as_such():

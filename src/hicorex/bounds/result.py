@@ -98,6 +98,9 @@ class Bounds:
     lower_with_pairs, lower_with_pairs_stderr : float or None
         The lower bound of factors and residual pairs, and its standard error: that of ``residual_pairs``; None until
         that was asked for. Cross-fitted bounds always have it.
+    lower_gaussian, lower_gaussian_stderr : float or None
+        The lower bound of a Gaussian factor model of the numbers by their ranks, and its standard error, for
+        comparison. Of cross-fitted bounds of tables with numbers.
     """
 
     lower: float
@@ -115,6 +118,8 @@ class Bounds:
     n_samples: int
     lower_with_pairs: float | None = None
     lower_with_pairs_stderr: float | None = None
+    lower_gaussian: float | None = None
+    lower_gaussian_stderr: float | None = None
 
     def __repr__(self) -> str:
         above = f" <= {_short(self.upper)} (standard error {self.upper_stderr:.2g})" if self.upper is not None else ""
@@ -122,6 +127,9 @@ class Bounds:
         if self.lower_with_pairs is not None:
             error = f"(standard error {self.lower_with_pairs_stderr:.2g})"
             lines.append(f"{_short(self.lower_with_pairs)} nats {error} <= TC(X) with residual pairs")
+        if self.lower_gaussian is not None:
+            error = f"(standard error {self.lower_gaussian_stderr:.2g})"
+            lines.append(f"{_short(self.lower_gaussian)} nats {error} <= TC(X) by a Gaussian factor model")
         if self.lower <= 0:
             lines.append("nothing is explained: TC(X) is never negative")
         if self.upper is not None:

@@ -77,8 +77,18 @@ class Refitter:
                     for data in (training, others)
                 )
 
-    def evidence(self, training: Data, held_out: Data, engine: Engine, name: Callable[[int], str] = str) -> Evidence:
-        """What a stack fitted to some samples says about others; it counts as many layers as for its own samples."""
+    def evidence(
+        self,
+        training: Data,
+        held_out: Data,
+        engine: Engine,
+        name: Callable[[int], str] = str,
+        factors: bool | None = None,
+    ) -> tuple[Evidence, bool]:
+        """What a stack fitted to some samples says about others; it counts as many layers as for its own samples.
+
+        ``factors`` says whether factors decode beside pairs of variables, where that is known; it is returned, too.
+        """
         seen, new = list[StackedLayer](), list[StackedLayer]()
         read, links = None, list[np.ndarray]()
         for size, (shown, own, others) in zip(self.sizes, self.layers(training, held_out, engine), strict=True):
@@ -93,8 +103,9 @@ class Refitter:
             read = Encoder.of_labels(*size).encode_labels
         in_sample = bounds_of([gather(training, seen, engine)])
         decoder = learn_pairs(
-            training, seen[0].counted(in_sample.depth), links, in_sample.lower, places_of(training), engine
+            training, seen[0].counted(in_sample.depth), links, in_sample.lower, places_of(training), engine, factors
         )
         counted = new[0].counted(in_sample.depth)
         pairs = PairEvaluator.of(decoder, counted, links, in_sample.depth, held_out, engine, new=True)
-        return gather(held_out, new, engine, marginal_surprisals(training), in_sample.depth, name, pairs)
+        evidence = gather(held_out, new, engine, marginal_surprisals(training), in_sample.depth, name, pairs)
+        return evidence, decoder.factors

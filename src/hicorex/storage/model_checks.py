@@ -254,6 +254,8 @@ def _check_bounds(bounds: Any, sizes: list[int], what: str = "bounds_") -> None:
     _check_numbers(bounds, ("lower", "lower_stderr", "objective"))
     if bounds.lower_with_pairs is not None or bounds.lower_with_pairs_stderr is not None:
         _check_numbers(bounds, ("lower_with_pairs", "lower_with_pairs_stderr"))
+    if bounds.lower_gaussian is not None or bounds.lower_gaussian_stderr is not None:
+        _check_numbers(bounds, ("lower_gaussian", "lower_gaussian_stderr"))
     upper = ("upper", "upper_stderr", "entropy_lower", "entropy_upper")
     if bounds.no_upper is not None:
         agree(all(getattr(bounds, name) is None for name in (*upper, "upper_theorem")), "upper bounds", "no_upper")
