@@ -172,3 +172,40 @@ def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:
             "divide by the sum, so that it is one."
         )
     return np.ascontiguousarray((given / total[:, :, None]).transpose(2, 1, 0))
+
+
+def held_out_explained(data: Data, labels: np.ndarray, alike: np.ndarray, n_folds: int, engine: Engine) -> np.ndarray:
+    """What labels (k, m, N) explain of each sample, (N,), by structure and marginals of other samples.
+
+    Units that cost more than they explain of the other samples are left out, as copies of other units do.
+
+    alike : (m, m), how alike the units are; of two that are most alike, one at a time is left out
+    """
+    explained = np.empty(data.n_samples)
+    for training, held_out in splits(n_folds, data.n_samples):
+        seen, seen_labels = data.take(training, engine), labels[:, :, training]
+        units = np.flatnonzero(np.ptp(seen_labels[0], axis=1) > 0)
+        while units.size:
+            state, links = _structure(seen, seen_labels[:, units], engine)
+            trained = _evaluator(state, links, seen, seen_labels[:, units], engine)
+            kept = _worth_their_cost(trained.evaluate(seen, engine).unique.mean(axis=1), alike[np.ix_(units, units)])
+            if kept.all():
+                break
+            units = units[kept]
+        if not units.size:
+            explained[held_out] = 0
+            continue
+        new, new_labels = data.take(held_out, engine), labels[:, :, held_out][:, units]
+        evaluator = _evaluator(state, links, new, new_labels, engine, trained.smoothed)
+        explained[held_out] = evaluator.evaluate(new, engine).explained
+    return explained
+
+
+def _worth_their_cost(unique: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    """Which units to keep, (m,): those without which less would be explained, and what stands for those left out."""
+    kept = np.ones(unique.size, bool)
+    others = np.where(np.eye(unique.size, dtype=bool), -1.0, alike)
+    for at in np.argsort(unique, kind="stable").tolist():
+        if unique[at] < 0 and kept[others[at].argmax()]:
+            kept[at] = False
+    return kept
