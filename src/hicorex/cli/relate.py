@@ -44,7 +44,7 @@ def enrich(options: EnrichOptions) -> None:
     """
     out, allow = _place(options, "enrichment")
     found = load_model(options.model).enrichment(options.groups)
-    _tell(found, [row._replace(shared="; ".join(row.shared)) for row in found.rows], out, allow)
+    _tell(found, found.rows, out, allow)
 
 
 def compare(options: CompareOptions) -> None:

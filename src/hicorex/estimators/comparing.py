@@ -12,6 +12,7 @@ from hicorex.estimators.representation import held_out_explained
 from hicorex.exceptions import HicorexError
 from hicorex.fitted.layer import posteriors_of
 from hicorex.input.sources import Source
+from hicorex.marginals import Categorical
 from hicorex.relations.comparison import Comparison, Explained, FactorsOf, matched_factors
 from hicorex.relations.enrichment import variables_of_factors
 from hicorex.relations.group_differences import GroupDifferences, group_differences_of
@@ -69,13 +70,12 @@ class Comparing(Relating):
         model = cast("LayeredEstimator", self)
         table, _ = model.samples_of_fit(X)
         other.samples_of_fit(table)  # refuses samples of other columns
-        pair = [_factors_of(one, table) for one in (model, other)]
-        n_states = 1 + max(int(of.labels.max(initial=0)) for of in pair)
+        mine, theirs = _factors_of(model, table), _factors_of(other, table)
+        n_states = 1 + max(int(of.labels.max(initial=0)) for of in (mine, theirs))
         share = np.full(table.shape[0], 1 / table.shape[0])
-        alike = likeness(pair[0].labels, pair[1].labels, n_states, share)
-        matches, unmatched, agreement = matched_factors(*pair, alike)
-        values = _explained(model, other, table)
-        one, two, both = values
+        alike = likeness(mine.labels, theirs.labels, n_states, share)
+        matches, unmatched, agreement = matched_factors(mine, theirs, alike)
+        one, two, both = _explained(model, other, table)
         numbers = [_mean(v) for v in (one, two, both, both - two, both - one)]
         return Comparison(matches, unmatched, alike, agreement, *numbers)
 
@@ -100,15 +100,13 @@ class Comparing(Relating):
         >>> from sklearn.datasets import load_wine
         >>> X, grower = load_wine(return_X_y=True, as_frame=True)
         >>> model = Corex(n_factors=2, n_states=3, random_state=0).fit(X)
-        >>> found = model.compare_groups(grower)
-        >>> print(found)
-                           state            most                  least          p-value   q-value
-        layer1_factor0         0               2   100%               0     0%   4.9e-61   9.8e-61
-        layer1_factor1         0               1    35%               2     4%   9.9e-06   9.9e-06
+        >>> row = model.compare_groups(grower).rows[0]
+        >>> row.factor, row.state, row.most, row.least, round(row.difference, 2)
+        ('layer1_factor0', 0, '2', '0', 1.0)
         """
         check_is_fitted(self)
         samples, sample_weight = self._samples_beside(X)
-        states, log_z = (np.asarray(array) for array in self.states_and_log_z(samples))
+        states, log_z = (np.asarray(array) for array in cast("LayeredEstimator", self).states_and_log_z(samples))
         column = by if hasattr(by, "to_frame") and hasattr(by, "index") else np.asarray(by)
         if np.ndim(column) != 1:
             raise HicorexError(f"by has {np.ndim(column)} dimensions; give one group for each sample.")
@@ -204,7 +202,7 @@ class Comparing(Relating):
         codes: dict[int, np.ndarray] = {}
         sizes: dict[int, int] = {}
         for block, columns, samples in zip(data.blocks, data.columns, data.samples, strict=True):
-            if hasattr(block, "codes_of"):
+            if isinstance(block, Categorical):
                 for i, of_column, size in zip(columns.tolist(), block.codes_of(samples), block.sizes, strict=True):
                     codes[i], sizes[i] = np.asarray(of_column), int(size)
         weight = layer.alpha * layer.mutual_information

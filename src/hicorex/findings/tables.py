@@ -160,10 +160,11 @@ def pairs_table(model: "LayeredEstimator") -> "pa.Table":
 
 
 def table_of_rows(rows: Sequence[Any]) -> "pa.Table":
-    """Named tuples of one kind, one or more, as a table; their text as files can hold it."""
+    """Named tuples of one kind, one or more, as a table; several names in a cell are divided by semicolons."""
     import pyarrow as pa
 
-    columns = dict(zip(rows[0]._fields, zip(*rows, strict=True), strict=True))
+    cells = ([("; ".join(value) if isinstance(value, tuple) else value) for value in row] for row in rows)
+    columns = dict(zip(rows[0]._fields, zip(*cells, strict=True), strict=True))
     is_text = {name: any(isinstance(value, str) for value in column) for name, column in columns.items()}
     return pa.table({name: _text(column) if is_text[name] else list(column) for name, column in columns.items()})
 

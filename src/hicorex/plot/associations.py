@@ -42,7 +42,7 @@ def associations(found: Associations, *, level: float = 0.05, ax: "Axes | None" 
     >>> model = Corex(n_factors=2, n_states=3, random_state=0).fit(X)
     >>> ax = plot.associations(model.associate({"grower": grower}))
     >>> ax.images[0].get_array().round(2).tolist()
-    [[0.87], [0.06]]
+    [[0.88], [0.06]]
     """
     if not isinstance(found, Associations):
         raise HicorexError(f"found is of type {type(found).__name__}; give what associate returns.")
