@@ -57,12 +57,15 @@ def test_associate_matches_rows_by_name(genes, folder, run):
     expected = model.associate(some, X.set_index(traits["patient"]), survival=("days", "died")).to_frame()
     pd.testing.assert_frame_equal(table, expected, check_exact=False, rtol=1e-9)
     assert {"response", "age", "days"} == set(table["trait"])
-    best = {table.iloc[at]["trait"]: table.iloc[at]["factor"] for at in (1, 0)}
-    assert best == {"response": "layer1_factor1", "days": "layer1_factor0"}
+    assert dict(zip(table["trait"][:2], table["factor"][:2], strict=True)) == {
+        "response": "layer1_factor1",
+        "days": "layer1_factor0",
+    }
     assert "layer1_factor1    response" in done.out
     again = run("associate", "genes.hicorex", "genes.csv", "--traits", "traits.csv", "--out", "found.csv")
     assert "found.csv is there already" in again.err
-    more = run(*"associate genes.hicorex genes.csv --traits traits.csv --out found.csv --overwrite".split())
+    words = ("associate", "genes.hicorex", "genes.csv", "--traits", "traits.csv", "--out", "found.csv", "--overwrite")
+    more = run(*words)
     assert more.code == 0, more.err
 
 

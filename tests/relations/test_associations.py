@@ -196,5 +196,7 @@ def test_traits_that_cannot_be_used_are_refused(tree):
         model.associate({"days": age}, survival="days")
     with pytest.raises(HicorexError, match="a path; read the file first"):
         model.associate("traits.csv")
+    with pytest.raises(HicorexError, match="'stage' has 299 values, 'age' 300"):
+        model.associate({"age": age, "stage": age[1:]})
     with pytest.raises(HicorexError, match="mixes types"):
         model.associate({"age": [1, "old", 2.5] * 100})

@@ -41,7 +41,7 @@ def test_factors_are_matched_whatever_their_order_and_states():
 def test_a_model_explains_nothing_beyond_itself_and_a_larger_one_does(tree):
     model, X, _ = tree
     same = model.compare(model)
-    assert_allclose([same.agreement, same.beyond_other.nats, same.other_beyond.nats], [1, 0, 0], atol=1e-6)
+    assert_allclose([same.agreement, same.beyond_other.nats, same.other_beyond.nats], [1, 0, 0], atol=1e-4)
     assert all(row.other == row.factor and row.shared_variables == 1 for row in same.matches)
     small = Corex(1, n_states=2, n_init=1, random_state=0).fit(X[400:])
     found = model.compare(small, X[400:])
@@ -51,8 +51,8 @@ def test_a_model_explains_nothing_beyond_itself_and_a_larger_one_does(tree):
     assert found.other_beyond.nats < 3 * found.other_beyond.stderr
     assert_allclose(found.beyond_other.nats, found.both_lower.nats - found.other_lower.nats)
     back = small.compare(model, X[400:])
-    assert_allclose(back.likeness, found.likeness.T, atol=1e-6)
-    assert_allclose(back.lower.nats, found.other_lower.nats, rtol=1e-6)
+    assert_allclose(back.likeness, found.likeness.T, atol=1e-4)
+    assert_allclose(back.lower.nats, found.other_lower.nats, rtol=1e-3)
     assert tuple(found.to_frame().columns) == COMPARISON == FactorMatch._fields
     assert "this beyond the other" in repr(found)
 

@@ -183,11 +183,12 @@ def held_out_explained(data: Data, labels: np.ndarray, alike: np.ndarray, n_fold
     """
     explained = np.empty(data.n_samples)
     for training, held_out in splits(n_folds, data.n_samples):
-        seen, seen_labels = data.take(training, engine), labels[:, :, training]
-        units = np.flatnonzero(np.ptp(seen_labels[0], axis=1) > 0)
+        seen = data.take(training, engine)
+        units = np.flatnonzero(np.ptp(labels[:, :, training], axis=2).max(axis=0) > 0)
         while units.size:
-            state, links = _structure(seen, seen_labels[:, units], engine)
-            trained = _evaluator(state, links, seen, seen_labels[:, units], engine)
+            seen_labels = np.ascontiguousarray(labels[:, units][:, :, training])
+            state, links = _structure(seen, seen_labels, engine)
+            trained = _evaluator(state, links, seen, seen_labels, engine)
             kept = _worth_their_cost(trained.evaluate(seen, engine).unique.mean(axis=1), alike[np.ix_(units, units)])
             if kept.all():
                 break
@@ -195,7 +196,7 @@ def held_out_explained(data: Data, labels: np.ndarray, alike: np.ndarray, n_fold
         if not units.size:
             explained[held_out] = 0
             continue
-        new, new_labels = data.take(held_out, engine), labels[:, :, held_out][:, units]
+        new, new_labels = data.take(held_out, engine), np.ascontiguousarray(labels[:, units][:, :, held_out])
         evaluator = _evaluator(state, links, new, new_labels, engine, trained.smoothed)
         explained[held_out] = evaluator.evaluate(new, engine).explained
     return explained

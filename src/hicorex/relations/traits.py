@@ -74,7 +74,7 @@ def taken_apart(frame: nw.DataFrame, rows: np.ndarray, survival: Any) -> Traits:
 def matched_rows(given: Any, samples: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Which samples have traits, and the row of each among the traits: by index if both are pandas, else by place."""
     here, there = _index(samples), _index(given)
-    n_rows = _n_rows(given)
+    n_rows = len(_frame(given))
     if here is None or there is None or here.equals(there):
         if n_rows != n_samples:
             raise HicorexError(f"traits has {n_rows} rows, X has {n_samples}; give one row of traits for each sample.")
@@ -108,16 +108,20 @@ def _index(table: Any) -> Any:
     return index
 
 
-def _n_rows(given: Any) -> int:
-    return len(_frame(given))
-
-
 def _frame(given: Any) -> nw.DataFrame:
     """Traits as a data frame of narwhals."""
     if hasattr(given, "to_frame") and hasattr(given, "dtype") and getattr(given, "ndim", 0) == 1:  # one column
         given = {str(given.name if given.name is not None else "trait0"): given}
     if isinstance(given, Mapping):
-        return nw.from_native(pa.table({str(name): _column(name, values) for name, values in given.items()}))
+        columns = {str(name): _column(name, values) for name, values in given.items()}
+        sizes = {name: len(column) for name, column in columns.items()}
+        if len(set(sizes.values())) > 1:
+            shortest, longest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+            raise HicorexError(
+                f"Trait {shortest!r} has {sizes[shortest]} values, {longest!r} {sizes[longest]}; give one of each for "
+                "every sample."
+            )
+        return nw.from_native(pa.table(columns))
     frame = None if isinstance(given, np.ndarray) else as_frame(given)
     if frame is not None:
         return frame
@@ -126,14 +130,15 @@ def _frame(given: Any) -> nw.DataFrame:
         raise HicorexError(
             f"traits is of type {type(given).__name__}; give a data frame, or a mapping of names to columns."
         )
-    columns = array.reshape(len(array), -1).T
-    return nw.from_native(pa.table({f"trait{at}": _column(at, column) for at, column in enumerate(columns)}))
+    by_column = enumerate(array.reshape(len(array), -1).T)
+    return nw.from_native(pa.table({f"trait{at}": _column(at, column) for at, column in by_column}))
 
 
 def _column(name: Any, values: Any) -> pa.Array:
     try:
-        return pa.array(np.asarray(values) if not hasattr(values, "to_numpy") else values, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
+        known = isinstance(values, np.ndarray) or hasattr(values, "to_numpy")
+        return pa.array(values if known else list(values), from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError):
         raise HicorexError(f"Trait {name!r} mixes types or is no column; make it all numbers or all text.") from None
 
 
