@@ -203,7 +203,8 @@ class Comparing(Relating):
         sizes: dict[int, int] = {}
         for block, columns, samples in zip(data.blocks, data.columns, data.samples, strict=True):
             if isinstance(block, Categorical):
-                for i, of_column, size in zip(columns.tolist(), block.codes_of(samples), block.sizes, strict=True):
+                by_column = block.codes_of(cast("Any", samples))
+                for i, of_column, size in zip(columns.tolist(), by_column, block.sizes, strict=True):
                     codes[i], sizes[i] = np.asarray(of_column), int(size)
         weight = layer.alpha * layer.mutual_information
         rows = []

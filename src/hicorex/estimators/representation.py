@@ -1,7 +1,7 @@
 """The bounds of any representation: what the units of other models explain."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from hicorex.selection.folds import splits
 
 # How far the sum of probabilities may be from one.
 ROUNDING = 1e-4
+# Units whose likeness is this or more may stand for each other.
+ALIKE = 0.1
 
 
 def representation_bounds(
@@ -174,39 +176,62 @@ def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:
     return np.ascontiguousarray((given / total[:, :, None]).transpose(2, 1, 0))
 
 
+class _Units(NamedTuple):
+    """Some units, and what they say about the samples that their structure and marginals were learned from."""
+
+    places: np.ndarray
+    state: State
+    links: list
+    evaluator: LayerEvaluator
+    explained: float
+    unique: np.ndarray
+
+    @classmethod
+    def of(cls, places: np.ndarray, data: Data, labels: np.ndarray, engine: Engine) -> "_Units":
+        """The units at these places among labels (k, m, N)."""
+        chosen = np.ascontiguousarray(labels[:, places])
+        state, links = _structure(data, chosen, engine)
+        evaluator = _evaluator(state, links, data, chosen, engine)
+        found = evaluator.evaluate(data, engine)
+        return cls(places, state, links, evaluator, float(found.explained.mean()), found.unique.mean(axis=1))
+
+
 def held_out_explained(data: Data, labels: np.ndarray, alike: np.ndarray, n_folds: int, engine: Engine) -> np.ndarray:
     """What labels (k, m, N) explain of each sample, (N,), by structure and marginals of other samples.
 
-    Units that cost more than they explain of the other samples are left out, as copies of other units do.
+    Units without which no less is explained of the other samples are left out, such as near copies of other units.
 
-    alike : (m, m), how alike the units are; of two that are most alike, one at a time is left out
+    alike : (m, m), how alike the units are
     """
-    explained = np.empty(data.n_samples)
+    explained = np.zeros(data.n_samples)
     for training, held_out in splits(n_folds, data.n_samples):
-        seen = data.take(training, engine)
-        units = np.flatnonzero(np.ptp(labels[:, :, training], axis=2).max(axis=0) > 0)
-        while units.size:
-            seen_labels = np.ascontiguousarray(labels[:, units][:, :, training])
-            state, links = _structure(seen, seen_labels, engine)
-            trained = _evaluator(state, links, seen, seen_labels, engine)
-            kept = _worth_their_cost(trained.evaluate(seen, engine).unique.mean(axis=1), alike[np.ix_(units, units)])
-            if kept.all():
-                break
-            units = units[kept]
-        if not units.size:
-            explained[held_out] = 0
-            continue
-        new, new_labels = data.take(held_out, engine), np.ascontiguousarray(labels[:, units][:, :, held_out])
-        evaluator = _evaluator(state, links, new, new_labels, engine, trained.smoothed)
-        explained[held_out] = evaluator.evaluate(new, engine).explained
+        seen, seen_labels = data.take(training, engine), labels[:, :, training]
+        units = _worth_their_cost(seen, seen_labels, alike, engine)
+        if units is not None:
+            new, new_labels = data.take(held_out, engine), labels[:, units.places][:, :, held_out]
+            chosen = np.ascontiguousarray(new_labels)
+            evaluator = _evaluator(units.state, units.links, new, chosen, engine, units.evaluator.smoothed)
+            explained[held_out] = evaluator.evaluate(new, engine).explained
     return explained
 
 
-def _worth_their_cost(unique: np.ndarray, alike: np.ndarray) -> np.ndarray:
-    """Which units to keep, (m,): those without which less would be explained, and what stands for those left out."""
-    kept = np.ones(unique.size, bool)
-    others = np.where(np.eye(unique.size, dtype=bool), -1.0, alike)
-    for at in np.argsort(unique, kind="stable").tolist():
-        if unique[at] < 0 and kept[others[at].argmax()]:
-            kept[at] = False
-    return kept
+def _worth_their_cost(data: Data, labels: np.ndarray, alike: np.ndarray, engine: Engine) -> _Units | None:
+    """The units to keep; None where all of them together explain nothing.
+
+    Tried without are units that cost more than they explain alone, and those that others are like: variables may be
+    shared between such, so that each seems to explain something.
+    """
+    places = np.flatnonzero(np.ptp(labels, axis=2).max(axis=0) > 0)
+    if not places.size:
+        return None
+    units = _Units.of(places, data, labels, engine)
+    others = np.where(np.eye(places.size, dtype=bool), 0, alike[np.ix_(places, places)]).max(axis=1)
+    doubtful = np.flatnonzero((units.unique < 0) | (others >= ALIKE))
+    for place in places[doubtful[np.argsort(units.unique[doubtful], kind="stable")]].tolist():
+        fewer = units.places[units.places != place]
+        if not fewer.size:
+            break
+        without = _Units.of(fewer, data, labels, engine)
+        if without.explained >= units.explained:
+            units = without
+    return units if units.explained > 0 else None

