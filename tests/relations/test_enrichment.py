@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from hicorex import HicorexError
+from hicorex import Corex, HicorexError
 from hicorex.input.spreadsheet import ENRICHMENT
 from hicorex.relations.enrichment import Enriched, enrichment_of, variables_of_factors
 from hicorex.relations.variable_groups import VariableGroup, variable_groups
@@ -81,3 +81,18 @@ def test_planted_groups_are_found_and_factors_above_have_those_below(gene_fit):
         np.testing.assert_array_equal(below[model.layers_[0].n_factors + j], expected)
     with pytest.raises(HicorexError, match="groups is None"):
         model.enrichment(None)
+
+
+def test_traits_and_scales_of_a_questionnaire_are_found(real_data):
+    answers = pd.read_csv(real_data / "bfi" / "bfi.csv")
+    items = list(answers.columns[1:26])
+    model = Corex(5, n_states=4, n_init=1, random_state=0).fit(answers[items])
+    scales = model.enrichment({item: item[0] for item in items})
+    best = {row.group: row.factor for row in reversed(scales.rows)}
+    assert sorted(best) == list("ACENO")
+    assert all(row.q_value < 0.01 for row in scales.rows[:4])
+    found = model.associate(answers[["gender", "age"]])
+    assert found.q_values.min() < 1e-10
+    agreeable = found.factors.index(best["A"])
+    assert found.explained_share[:, 0].argmax() == agreeable  # women say that they are more agreeable
+    assert found.explained_share.max() < 0.1

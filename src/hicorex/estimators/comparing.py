@@ -247,13 +247,14 @@ def _explained(model: "LayeredEstimator", other: "LayeredEstimator", table: Sour
     both = np.ascontiguousarray(np.concatenate(filled, axis=1).transpose(2, 1, 0))
     hard = both.argmax(axis=0)
     alike = likeness(hard, hard, n_states, np.full(table.shape[0], 1 / table.shape[0]))
-    first = np.arange(both.shape[1]) < filled[0].shape[1]
+    every, n_first = np.arange(both.shape[1]), filled[0].shape[1]
+    one, two = every[:n_first], every[n_first:]
     n_folds = most_folds(N_FOLDS, table.shape[0])
     with LocalEngine(model.n_jobs) as engine:
         data = model.fitted_.layers[0].encode(table, engine)
         return [
-            held_out_explained(data, both[:, units], alike[np.ix_(units, units)], n_folds, engine)
-            for units in (first, ~first, np.ones(first.size, bool))
+            held_out_explained(data, both, alike, groups, n_folds, engine)
+            for groups in ([one], [two], [one, two, every])
         ]
 
 

@@ -1,6 +1,6 @@
 """The bounds of any representation: what the units of other models explain."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,17 +196,21 @@ class _Units(NamedTuple):
         return cls(places, state, links, evaluator, float(found.explained.mean()), found.unique.mean(axis=1))
 
 
-def held_out_explained(data: Data, labels: np.ndarray, alike: np.ndarray, n_folds: int, engine: Engine) -> np.ndarray:
+def held_out_explained(
+    data: Data, labels: np.ndarray, alike: np.ndarray, groups: Sequence[np.ndarray], n_folds: int, engine: Engine
+) -> np.ndarray:
     """What labels (k, m, N) explain of each sample, (N,), by structure and marginals of other samples.
 
     Units without which no less is explained of the other samples are left out, such as near copies of other units.
 
     alike : (m, m), how alike the units are
+    groups : places of units; the group that explains most of the other samples is taken
     """
     explained = np.zeros(data.n_samples)
     for training, held_out in splits(n_folds, data.n_samples):
         seen, seen_labels = data.take(training, engine), labels[:, :, training]
-        units = _worth_their_cost(seen, seen_labels, alike, engine)
+        found = [_worth_their_cost(places, seen, seen_labels, alike, engine) for places in groups]
+        units = max(found, key=lambda units: 0.0 if units is None else units.explained)
         if units is not None:
             new, new_labels = data.take(held_out, engine), labels[:, units.places][:, :, held_out]
             chosen = np.ascontiguousarray(new_labels)
@@ -215,13 +219,15 @@ def held_out_explained(data: Data, labels: np.ndarray, alike: np.ndarray, n_fold
     return explained
 
 
-def _worth_their_cost(data: Data, labels: np.ndarray, alike: np.ndarray, engine: Engine) -> _Units | None:
-    """The units to keep; None where all of them together explain nothing.
+def _worth_their_cost(
+    places: np.ndarray, data: Data, labels: np.ndarray, alike: np.ndarray, engine: Engine
+) -> _Units | None:
+    """Which units at some places to keep; None where together they explain nothing.
 
     Tried without are units that cost more than they explain alone, and those that others are like: variables may be
     shared between such, so that each seems to explain something.
     """
-    places = np.flatnonzero(np.ptp(labels, axis=2).max(axis=0) > 0)
+    places = places[np.ptp(labels[:, places], axis=2).max(axis=0) > 0]
     if not places.size:
         return None
     units = _Units.of(places, data, labels, engine)

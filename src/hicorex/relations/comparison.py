@@ -71,10 +71,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         lines = [f"{'':<18}{'other':<18}{'likeness':>10}{'shared variables':>18}"]
-        lines += [
-            f"{row.factor:<18}{row.other or '-':<18}{row.likeness:>10.2f}{row.shared_variables:>18.0%}"
-            for row in self.matches
-        ]
+        for row in self.matches:
+            shared = "-" if np.isnan(row.shared_variables) else f"{row.shared_variables:.0%}"
+            lines.append(f"{row.factor:<18}{row.other or '-':<18}{row.likeness:>10.2f}{shared:>18}")
         lines += [f"{'-':<18}{name}" for name in self.unmatched]
         lines += [
             f"agreement: {self.agreement:.2f}",
