@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import PROJECT, WINE
+from sklearn.datasets import load_wine
 
 import hicorex
 from hicorex.cli.folder import NAMES
@@ -19,7 +20,7 @@ from hicorex.cli.options import Structure
 from hicorex.layer.structure import RULES
 from hicorex.storage.outputs import is_written
 
-COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
+COMMANDS = ("fit", "transform", "score", "report", "describe", "associate", "enrich", "compare", "demo")
 
 
 def test_help_comes_at_once():
@@ -50,12 +51,16 @@ def test_help_version_and_completion_are_there(run):
 
 def test_examples_of_the_help_work(run, tmp_path):
     WINE.to_csv(tmp_path / "wine.csv", index=False)
+    load_wine(as_frame=True).target.rename("grower").to_csv(tmp_path / "growers.csv", index=False)
+    groups = ["phenols" if "phen" in name or "flav" in name else "other" for name in WINE]
+    pd.DataFrame({"column": list(WINE), "substance": groups}).to_csv(tmp_path / "substances.csv", index=False)
     for command in COMMANDS[:-1]:  # the demo has a test of its own
         (example,) = re.findall(r"\$ hicorex (.*)", run(command, "--help").out)
         assert example.startswith(command)
         done = run(*example.split())
         assert done.code == 0, done.err
-    assert sorted(os.listdir(tmp_path)) == ["labels.csv", "samples.csv", "wine-results", "wine.csv", "wine.html"]
+    results = ["associations.csv", "labels.csv", "samples.csv", "wine-results", "wine.html"]
+    assert sorted(os.listdir(tmp_path)) == sorted([*results, "growers.csv", "substances.csv", "wine.csv"])
     assert "hicorex demo --out" in run("demo", "--help").out
 
 

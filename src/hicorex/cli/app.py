@@ -14,13 +14,17 @@ from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, listen, one_line,
 from hicorex.cli.fit import fit
 from hicorex.cli.model import describe, report, score, transform
 from hicorex.cli.options import (
+    AssociateOptions,
+    CompareOptions,
     DemoOptions,
     DescribeOptions,
+    EnrichOptions,
     FitOptions,
     ReportOptions,
     ScoreOptions,
     TransformOptions,
 )
+from hicorex.cli.relate import associate, compare, enrich
 from hicorex.cli.signature import as_command
 from hicorex.support.printing import printable_streams
 
@@ -61,6 +65,9 @@ app.command()(as_command(transform, TransformOptions))
 app.command()(as_command(score, ScoreOptions))
 app.command()(as_command(report, ReportOptions))
 app.command()(as_command(describe, DescribeOptions))
+app.command()(as_command(associate, AssociateOptions))
+app.command()(as_command(enrich, EnrichOptions))
+app.command()(as_command(compare, CompareOptions))
 app.command()(as_command(demo, DemoOptions))
 
 

@@ -30,8 +30,8 @@ def transform(options: TransformOptions) -> None:
     $ hicorex transform wine-results wine.csv --out labels.csv
     """
     out = output_name(options.out)
-    allow = _checked(out, "labels", options)
-    with _opened(options, out) as (model, table):
+    allow = checked_output(out, "labels", options)
+    with opened_model(options, out) as (model, table):
         write_table(_labels(model, table), out, allow)
 
 
@@ -49,8 +49,8 @@ def score(options: ScoreOptions) -> None:
     out = options.out and output_name(options.out)
     if options.as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
-    allow = _checked(out or "-", "samples", options)
-    with _opened(options, out, together=out != "-") as (model, table):
+    allow = checked_output(out or "-", "samples", options)
+    with opened_model(options, out, together=out != "-") as (model, table):
         if out is not None:
             write_table(_scores(model, table), out, allow)
         if out != "-":
@@ -74,10 +74,10 @@ def report(options: ReportOptions) -> None:
     out = options.out
     if out.suffix.lower() not in (".html", ".htm"):
         raise HicorexError(f"--out {out}: the report is an HTML file; give a name in .html.")
-    allow = _checked(str(out), "report", options)
+    allow = checked_output(str(out), "report", options)
     if options.data is None:
         _refuse_options_of_samples(options)
-    opened = nullcontext((_load(options.model), None)) if options.data is None else _opened(options, str(out))
+    opened = nullcontext((load_model(options.model), None)) if options.data is None else opened_model(options, str(out))
     with opened as (model, table):
         groupings = groupings_of(names_of(model)[0], options.groups)
         samples = None if table is None else reported_samples(model, table)
@@ -96,7 +96,7 @@ def describe(options: DescribeOptions) -> None:
     from hicorex.findings.description import description
     from hicorex.findings.words import summary
 
-    model = _load(options.model)
+    model = load_model(options.model)
     print(json_text(description(model).to_dict()) if options.as_json else summary(model))
 
 
@@ -139,9 +139,7 @@ def _refuse_options_of_samples(options: ReportOptions) -> None:
 
 
 @contextmanager
-def _opened(
-    options: TransformOptions | ScoreOptions | ReportOptions, out: str | None, together: bool = False
-) -> Iterator[tuple["LayeredEstimator", "Table"]]:
+def opened_model(options: Any, out: str | None, together: bool = False) -> Iterator[tuple["LayeredEstimator", "Table"]]:
     """A model and new samples for it, read as those of its fit were, but for the options given.
 
     ``together`` says that all samples are looked at together, not one by one.
@@ -150,7 +148,7 @@ def _opened(
     from hicorex.input.files import KnownColumns
 
     limit, threads = options.resources.limit, options.resources.threads
-    model = _load(options.model)
+    model = load_model(options.model)
     known = model.fitted_.reading
     reading = options.text.reading(missing=tuple(options.text.missing or known.get("missing", ())))
     columns = KnownColumns.of(model.fitted_)
@@ -166,13 +164,14 @@ def _opened(
         yield model.set_params(n_jobs=threads), table
 
 
-def _load(model: str) -> "LayeredEstimator":
+def load_model(model: str) -> "LayeredEstimator":
+    """A model by its file, or the folder of results that holds it."""
     from hicorex.estimators.model_file import load
 
     return load(model)
 
 
-def _checked(out: str, kind: str, options: TransformOptions | ScoreOptions | ReportOptions) -> Callable[[], None]:
+def checked_output(out: str, kind: str, options: Any) -> Callable[[], None]:
     """Refuse what must not or cannot be written; gives what to ask again before it is."""
     from hicorex.storage.outputs import allow_file, check_file
 

@@ -79,6 +79,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
 
 
+Out = Annotated[
+    str | None,
+    typer.Option("--out", "-o", help="File for the whole table, .csv or .parquet; - for standard output."),
+]
+
+
 def _set_debug(value: bool) -> None:
     Settings.debug = Settings.debug or value
 
@@ -293,6 +299,73 @@ class DescribeOptions:
 
 
 @dataclass(frozen=True)
+class AssociateOptions:
+    """Options of associate."""
+
+    model: Model
+    data: Data
+    traits: Annotated[
+        str,
+        typer.Option(
+            "--traits", help="A file with a row for each sample; rows are matched by name if both have names."
+        ),
+    ]
+    survival: Annotated[
+        list[str] | None,
+        typer.Option("--survival", help="Two columns of traits, TIME,EVENT: a time, and 1 if the event came then."),
+    ] = None
+    out: Out = None
+    overwrite: Overwrite = False
+    text: TextOptions = TextOptions()
+    resources: ResourceOptions = ResourceOptions()
+    debug: Debug = False
+
+    def inputs(self) -> dict[str, Any]:
+        """The files that the results are made from, by what the help calls them."""
+        return _inputs(data=self.data, model=self.model, traits=self.traits)
+
+
+@dataclass(frozen=True)
+class EnrichOptions:
+    """Options of enrich."""
+
+    model: Model
+    groups: Annotated[
+        Path,
+        typer.Option("--groups", help="A CSV file with the names of the columns and their groups, or a .gmt file."),
+    ]
+    out: Out = None
+    overwrite: Overwrite = False
+    debug: Debug = False
+
+    def inputs(self) -> dict[str, Any]:
+        """As of associate."""
+        return _inputs(model=self.model, groups=self.groups)
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """Options of compare."""
+
+    model: Model
+    data: Data
+    other: Annotated[str | None, typer.Option("--other", help="Another model of the same columns.")] = None
+    by: Annotated[str | None, typer.Option("--by", help="The column of DATA with the groups of samples.")] = None
+    permutations: Annotated[
+        int, typer.Option(min=2, help="How often the columns of DATA are shuffled, without --other and --by.")
+    ] = 100
+    out: Out = None
+    overwrite: Overwrite = False
+    text: TextOptions = TextOptions()
+    resources: ResourceOptions = ResourceOptions()
+    debug: Debug = False
+
+    def inputs(self) -> dict[str, Any]:
+        """As of associate."""
+        return _inputs(data=self.data, model=self.model, other=self.other)
+
+
+@dataclass(frozen=True)
 class DemoOptions:
     """Options of demo."""
 
@@ -304,4 +377,5 @@ class DemoOptions:
 def _inputs(**given: Any) -> dict[str, Any]:
     """The files that an output is made from, by what the help calls them."""
     names = {"data": "DATA", "model": "MODEL", "groups": "the file of --groups"}
+    names |= {"traits": "the file of --traits", "other": "the model of --other"}
     return {names[what]: path for what, path in given.items() if path is not None}

@@ -16,8 +16,10 @@ from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.pairs.result import ResidualPairs
 from hicorex.bounds.result import Bounds
 from hicorex.estimators.chance import significance_of
+from hicorex.estimators.comparing import Comparing
 from hicorex.estimators.crossfit import N_FOLDS, cross_fit
 from hicorex.estimators.pairing import pairs_of
+from hicorex.estimators.relating import Relating
 from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stability_of
 from hicorex.estimators.training import Training, has_rows_here
 from hicorex.exceptions import HicorexError, TooFewSamplesError, UnknownSamplesError, UnsoundError, quietly
@@ -40,7 +42,7 @@ from hicorex.support.names import factor_names
 CELLS_AT_ONCE, CELLS_TO_RESAMPLE = 10**6, 4 * 10**6
 
 
-class LayeredEstimator(TransformerMixin, BaseEstimator):
+class LayeredEstimator(Comparing, Relating, TransformerMixin, BaseEstimator):
     """An estimator of one or more layers. Each layer explains the dependence among the labels of the one below."""
 
     n_init: int | Literal["auto"]

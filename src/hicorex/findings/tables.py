@@ -159,6 +159,16 @@ def pairs_table(model: "LayeredEstimator") -> "pa.Table":
     return pa.table(columns | numbers)
 
 
+def table_of_rows(rows: Sequence[Any]) -> "pa.Table":
+    """Named tuples of one kind, one or more, as a table; several names in a cell are divided by semicolons."""
+    import pyarrow as pa
+
+    cells = ([("; ".join(value) if isinstance(value, tuple) else value) for value in row] for row in rows)
+    columns = dict(zip(rows[0]._fields, zip(*cells, strict=True), strict=True))
+    is_text = {name: any(isinstance(value, str) for value in column) for name, column in columns.items()}
+    return pa.table({name: _text(column) if is_text[name] else list(column) for name, column in columns.items()})
+
+
 def write_csv(table: "pa.Table", file: BinaryIO) -> None:
     """Write a table as CSV in UTF-8, its numbers in as many digits as it takes to read them back exactly.
 
@@ -222,8 +232,8 @@ def _row_names(row_names: Any) -> Any:
         return _text(map(str, row_names))
 
 
-def _text(names: Iterable[str]) -> "pa.Array":
+def _text(names: Iterable[str | None]) -> "pa.Array":
     """A column of text; halves of surrogate pairs, which no file can hold, as U+FFFD."""
     import pyarrow as pa
 
-    return pa.array([SURROGATE.sub("\ufffd", name) for name in names], pa.string())
+    return pa.array([name if name is None else SURROGATE.sub("\ufffd", name) for name in names], pa.string())
