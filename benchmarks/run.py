@@ -47,6 +47,7 @@ BENCHMARKS = (
     "sizes",
     "stability",
     "pairs",
+    "entries",
     "noise",
     "links",
     "smoothing",

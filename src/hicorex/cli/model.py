@@ -38,7 +38,7 @@ def transform(options: TransformOptions) -> None:
 def score(options: ScoreOptions) -> None:
     """Say how much a model explains of new samples.
 
-    With --out, also how surprising each of them is.
+    With --out, also how surprising each of them is, and with --explain which of its variables say so.
 
     Example:
 
@@ -47,12 +47,14 @@ def score(options: ScoreOptions) -> None:
     from hicorex.findings.description import bounds_dict
 
     out = options.out and output_name(options.out)
+    if options.explain and out is None:
+        raise HicorexError("--explain tells of single rows; give --out a file for them.")
     if options.as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
     allow = _checked(out or "-", "samples", options)
     with _opened(options, out, together=out != "-") as (model, table):
         if out is not None:
-            write_table(_scores(model, table), out, allow)
+            write_table(_scores(model, table, options.explain), out, allow)
         if out != "-":
             bounds = model.bounds(table.frame)
             print(json_text(bounds_dict(bounds)) if options.as_json else bounds)
@@ -124,12 +126,13 @@ def _labels(model: "LayeredEstimator", table: "Table") -> Iterator["pa.Table"]:
         yield labels_table(model, X, row_names, table.row_title)
 
 
-def _scores(model: "LayeredEstimator", table: "Table") -> Iterator["pa.Table"]:
-    """The score and the surprise of all samples, likewise."""
-    from hicorex.findings.tables import samples_table
+def _scores(model: "LayeredEstimator", table: "Table", explain: bool) -> Iterator["pa.Table"]:
+    """The score and the surprise of all samples, likewise; ``explain`` adds their odd variables."""
+    from hicorex.findings.tables import samples_table, with_odd_values
 
     for _, X, row_names in table.batches(len(factor_names(model))):
-        yield samples_table(model, X, row_names, table.row_title)
+        samples = samples_table(model, X, row_names, table.row_title)
+        yield with_odd_values(samples, model, X) if explain else samples
 
 
 def _refuse_options_of_samples(options: ReportOptions) -> None:

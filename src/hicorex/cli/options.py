@@ -251,6 +251,10 @@ class ScoreOptions:
             help="File for the score and the surprise of each row, .csv or .parquet; - for standard output.",
         ),
     ] = None
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="With --out, also which variables of each row are odd, and by how many nats."),
+    ] = False
     overwrite: Overwrite = False
     text: TextOptions = TextOptions()
     resources: ResourceOptions = ResourceOptions()

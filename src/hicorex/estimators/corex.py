@@ -293,6 +293,10 @@ class Corex(LayeredEstimator):
         table = self._new(X)
         return self.fitted_.layers[0].map(table, function, self.n_jobs)
 
+    def _through(self, X: Any, function: OfBatch) -> list[tuple[np.ndarray, ...]]:
+        """What a function says of new samples, array by array, as those of a hierarchy of one layer."""
+        return [(array,) for array in self._of_new(X, function)]
+
 
 def options_of(layer: Corex, number: int | None = None) -> LayerOptions:
     """How a layer is learned, by its parameters; ``number``, from 1, says which one of several it is."""
