@@ -1,7 +1,7 @@
 """Wrong entries.
 
-Each of 300 rows of a table gets one wrong value: ten times what it was, or three standard deviations off, of categories
-another one. How often the wrong value is the first that `explain` tells: by `odd`, what its surprisal would lose without
+Each of 300 rows of a table gets one wrong value: ten times what it was, three standard deviations off, or another
+category. How often the wrong value is the first that `explain` tells: by `odd`, what its surprisal would lose without
 the value; by the terms that add up to the surprisal; and by how rare the value is by itself. A leaf of a tree that is
 flipped now and then by nature cannot be told from one that is flipped by hand.
 """
