@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 def transform(options: TransformOptions) -> None:
     """Label new samples.
 
-    Each row gets the most likely state of every factor.
+    Each row gets the most likely state of every factor, or the probabilities or log-odds of its states.
 
     Example:
 
     $ hicorex transform wine-results wine.csv --out labels.csv
     """
-    out = output_name(options.out)
+    out, output = output_name(options.out), options.output
     allow = _checked(out, "labels", options)
     with _opened(options, out) as (model, table):
-        write_table(_labels(model, table), out, allow)
+        write_table(_labels(model, table, output), out, allow)
 
 
 def score(options: ScoreOptions) -> None:
@@ -118,12 +118,13 @@ def write_table(tables: Iterable["pa.Table"], out: str, allow: Callable[[], None
             writer.write(table)
 
 
-def _labels(model: "LayeredEstimator", table: "Table") -> Iterator["pa.Table"]:
-    """The labels of all samples, in pieces where the table is read in parts."""
-    from hicorex.findings.tables import labels_table
+def _labels(model: "LayeredEstimator", table: "Table", output: str) -> Iterator["pa.Table"]:
+    """The labels of all samples, or another output, in pieces where the table is read in parts."""
+    from hicorex.findings.tables import labels_table, outputs_table
 
-    for _, X, row_names in table.batches(len(factor_names(model))):
-        yield labels_table(model, X, row_names, table.row_title)
+    for _, X, row_names in table.batches(len(model.column_names(output))):
+        of_rows = model, X, row_names, table.row_title
+        yield labels_table(*of_rows) if output == "labels" else outputs_table(*of_rows, output)
 
 
 def _scores(model: "LayeredEstimator", table: "Table", explain: bool) -> Iterator["pa.Table"]:

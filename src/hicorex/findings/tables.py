@@ -43,7 +43,13 @@ def columns_table(decisions: Sequence["ColumnDecision"]) -> "pa.Table":
 
 def labels_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """The most likely state of every factor for each sample."""
-    return labels_of_states(model, np.asarray(model.transform(X)), row_names, row_title)
+    return labels_of_states(model, model.columns_of(X, "labels"), row_names, row_title)
+
+
+def outputs_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str, output: str) -> "pa.Table":
+    """The probabilities or the log-odds of the states of every factor for each sample, as ``transform`` gives them."""
+    columns = model.columns_of(X, output)
+    return _by_row(dict(zip(model.column_names(output), columns.T, strict=True)), row_names, row_title)
 
 
 def labels_of_states(model: "LayeredEstimator", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":

@@ -8,5 +8,6 @@ from hicorex.plot.pointwise import pointwise
 from hicorex.plot.sizing import sizing
 from hicorex.plot.sorted_data import sorted_data
 from hicorex.plot.structure import structure
+from hicorex.plot.topics import topics
 
-__all__ = ["bounds", "convergence", "factor", "graph", "pointwise", "sizing", "sorted_data", "structure"]
+__all__ = ["bounds", "convergence", "factor", "graph", "pointwise", "sizing", "sorted_data", "structure", "topics"]
