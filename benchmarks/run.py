@@ -48,6 +48,7 @@ BENCHMARKS = (
     "stability",
     "pairs",
     "entries",
+    "impute",
     "noise",
     "links",
     "smoothing",

@@ -18,6 +18,7 @@ from hicorex.bounds.result import Bounds
 from hicorex.estimators.chance import significance_of
 from hicorex.estimators.crossfit import N_FOLDS, cross_fit
 from hicorex.estimators.explaining import Explaining
+from hicorex.estimators.imputing import Imputing
 from hicorex.estimators.outputs import Transforming
 from hicorex.estimators.pairing import pairs_of
 from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stability_of
@@ -45,7 +46,7 @@ CELLS_AT_ONCE, CELLS_TO_RESAMPLE = 10**6, 4 * 10**6
 UNDECISIVE = ("n_jobs", "output", "verbose")
 
 
-class LayeredEstimator(Explaining, Telling, Transforming, TransformerMixin, BaseEstimator):
+class LayeredEstimator(Explaining, Imputing, Telling, Transforming, TransformerMixin, BaseEstimator):
     """An estimator of one or more layers. Each layer explains the dependence among the labels of the one below."""
 
     n_init: int | Literal["auto"]
