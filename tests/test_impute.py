@@ -96,6 +96,11 @@ def test_tables_come_back_as_they_came(model, table):
     whole = gaps.assign(answer=gaps["answer"].astype("Int64"))
     filled = Corex(1, n_states=3, random_state=0).fit(whole).impute(whole, means=True)
     assert filled["answer"].dtype == "Int64"
+    numbered = gaps.set_axis(range(5), axis=1)  # whose names look like places
+    by_place = Corex(1, n_states=2, random_state=0).fit(numbered.set_axis([*"abcde"], axis=1))
+    again = Corex(1, n_states=2, random_state=0).fit(numbered).impute(numbered)
+    expected = by_place.impute(numbered.set_axis([*"abcde"], axis=1)).set_axis(range(5), axis=1)
+    pd.testing.assert_frame_equal(again, expected)
     X, _ = make_latent_tree(200, 10, 2, random_state=0)
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
     array = Corex(2, n_states=2, random_state=0).fit(holes).impute(holes)

@@ -80,7 +80,9 @@ def test_the_command_writes_probabilities_and_log_odds(model, run):
         run("transform", "wine.hicorex", "wine.csv", option, "--out", f"{output}.csv")
         told = pd.read_csv(f"{output}.csv").iloc[:, 1:]
         assert_allclose(told, hicorex_with(model, output).transform(WINE))
+        again = run("transform", "wine.hicorex", "wine.csv", option, "--overwrite", "--out", f"{output}.csv")
+        assert again.code == 0
         assert [*told.columns] == [*hicorex_with(model, output).get_feature_names_out()]
     refused = run("transform", "wine.hicorex", "wine.csv", "--probabilities", "--log-odds")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "give one of them" in refused.err

@@ -95,9 +95,9 @@ def filled_in(X: Any, columns: dict[int, tuple[np.ndarray, np.ndarray]]) -> tupl
             table[rows[lacks], i] = told[lacks]
             kept[i] = rows[~lacks]
         return table, kept
-    names, filled = frame.columns, []
+    filled = []
     for i, (rows, told) in columns.items():
-        column = frame[names[i]]
+        column = frame[:, i]
         lacks = _lacks([column[row] for row in rows.tolist()])
         kept[i] = rows[~lacks]
         told = np.rint(told).astype(int) if column.dtype.is_integer() and told.dtype.kind == "f" else told
