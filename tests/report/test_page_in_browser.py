@@ -72,6 +72,24 @@ def test_the_slider_changes_the_links_shown(visit, gene_fit, gene_page):
     assert n_shown(page) == weights.size
 
 
+def test_a_click_on_a_sample_shows_its_values(visit, gene_fit, gene_page):
+    model, frame, _ = gene_fit
+    page = visit(gene_page)
+    row = page.locator("#unusual tbody tr").first
+    name = row.locator("summary").inner_text()
+    assert not row.locator("li").first.is_visible()
+    row.locator("summary").click()
+    sample = frame.index.get_loc(name)
+    expected = [
+        f"{reason.name}: {frame[reason.name].iloc[sample]} {reason.nats:+.2f} nats"
+        for reason in model.explain(frame.iloc[[sample]]).top(0, 5)
+    ]
+    assert row.locator("li").all_inner_texts() == expected
+    assert row.locator("li").first.is_visible()
+    row.locator("summary").press("Enter")
+    assert not row.locator("li").first.is_visible()
+
+
 def test_a_click_on_a_factor_opens_its_panel(visit, gene_fit, gene_page):
     model, frame, groups = gene_fit
     page = visit(gene_page)

@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 def transform(options: TransformOptions) -> None:
     """Label new samples.
 
-    Each row gets the most likely state of every factor.
+    Each row gets the most likely state of every factor, or the probabilities or log-odds of its states.
 
     Example:
 
     $ hicorex transform wine-results wine.csv --out labels.csv
     """
-    out = output_name(options.out)
+    out, output = output_name(options.out), options.output
     allow = checked_output(out, "labels", options)
     with opened_model(options, out) as (model, table):
-        write_table(_labels(model, table), out, allow)
+        write_table(_labels(model, table, output), out, allow)
 
 
 def score(options: ScoreOptions) -> None:
     """Say how much a model explains of new samples.
 
-    With --out, also how surprising each of them is.
+    With --out, also how surprising each of them is, and with --explain which of its variables say so.
 
     Example:
 
@@ -47,12 +47,14 @@ def score(options: ScoreOptions) -> None:
     from hicorex.findings.description import bounds_dict
 
     out = options.out and output_name(options.out)
+    if options.explain and out is None:
+        raise HicorexError("--explain tells of single rows; give --out a file for them.")
     if options.as_json and out == "-":
         raise HicorexError("--json and --out - both want standard output; give --out a file.")
     allow = checked_output(out or "-", "samples", options)
     with opened_model(options, out, together=out != "-") as (model, table):
         if out is not None:
-            write_table(_scores(model, table), out, allow)
+            write_table(_scores(model, table, options.explain), out, allow)
         if out != "-":
             bounds = model.bounds(table.frame)
             print(json_text(bounds_dict(bounds)) if options.as_json else bounds)
@@ -116,20 +118,22 @@ def write_table(tables: Iterable["pa.Table"], out: str, allow: Callable[[], None
             writer.write(table)
 
 
-def _labels(model: "LayeredEstimator", table: "Table") -> Iterator["pa.Table"]:
-    """The labels of all samples, in pieces where the table is read in parts."""
-    from hicorex.findings.tables import labels_table
+def _labels(model: "LayeredEstimator", table: "Table", output: str) -> Iterator["pa.Table"]:
+    """The labels of all samples, or another output, in pieces where the table is read in parts."""
+    from hicorex.findings.tables import labels_table, outputs_table
+
+    for _, X, row_names in table.batches(len(model.column_names(output))):
+        of_rows = model, X, row_names, table.row_title
+        yield labels_table(*of_rows) if output == "labels" else outputs_table(*of_rows, output)
+
+
+def _scores(model: "LayeredEstimator", table: "Table", explain: bool) -> Iterator["pa.Table"]:
+    """The score and the surprise of all samples, likewise; ``explain`` adds their odd variables."""
+    from hicorex.findings.tables import samples_table, with_odd_values
 
     for _, X, row_names in table.batches(len(factor_names(model))):
-        yield labels_table(model, X, row_names, table.row_title)
-
-
-def _scores(model: "LayeredEstimator", table: "Table") -> Iterator["pa.Table"]:
-    """The score and the surprise of all samples, likewise."""
-    from hicorex.findings.tables import samples_table
-
-    for _, X, row_names in table.batches(len(factor_names(model))):
-        yield samples_table(model, X, row_names, table.row_title)
+        samples = samples_table(model, X, row_names, table.row_title)
+        yield with_odd_values(samples, model, X) if explain else samples
 
 
 def _refuse_options_of_samples(options: ReportOptions) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from hicorex.cli.ending import Settings
 from hicorex.cli.parsing import character, kind_pairs, memory_size, name_list, whole_numbers
+from hicorex.exceptions import HicorexError
 
 if TYPE_CHECKING:
     from hicorex.input.files import Reading
@@ -233,10 +234,23 @@ class TransformOptions:
     out: Annotated[
         str, typer.Option("--out", "-o", help="File for the labels, .csv or .parquet; - for standard output.")
     ] = "-"
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Give the probability of each state of every factor.")
+    ] = False
+    log_odds: Annotated[
+        bool, typer.Option("--log-odds", help="Give the log-odds of each state but the first against the first.")
+    ] = False
     overwrite: Overwrite = False
     text: TextOptions = TextOptions()
     resources: ResourceOptions = ResourceOptions()
     debug: Debug = False
+
+    @property
+    def output(self) -> str:
+        """What each row gets."""
+        if self.probabilities and self.log_odds:
+            raise HicorexError("--probabilities and --log-odds are two tables; give one of them.")
+        return "probabilities" if self.probabilities else "log_odds" if self.log_odds else "labels"
 
     def inputs(self) -> dict[str, Any]:
         """As of fit."""
@@ -257,6 +271,10 @@ class ScoreOptions:
             help="File for the score and the surprise of each row, .csv or .parquet; - for standard output.",
         ),
     ] = None
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="With --out, also which variables of each row are odd, and by how many nats."),
+    ] = False
     overwrite: Overwrite = False
     text: TextOptions = TextOptions()
     resources: ResourceOptions = ResourceOptions()

@@ -10,8 +10,9 @@ from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.learning import LayerOptions, learn_layer, learn_more
+from hicorex.estimators.outputs import OUTPUTS, Output
 from hicorex.estimators.training import Training, names_of_columns
-from hicorex.fitted.layer import OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.fitted.layer import OfBatch, log_odds_of, posteriors_of, states_and_log_z_of
 from hicorex.fitted.model import FittedModel
 from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import source_of
@@ -35,6 +36,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "tol": [Interval(Real, 0, None, closed="left")],
     "batch_size": [Interval(Integral, 2, None, closed="left"), None],
     "parsimony": [Interval(Real, 0, 1, closed="left")],
+    "output": [StrOptions(set(OUTPUTS))],
     "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -83,6 +85,10 @@ class Corex(LayeredEstimator):
         each further factor this share of what the others explain on average. Every factor must also be found again by
         fits to other samples, with a normalised mutual information of four times this share. The default serves people
         who read the factors, 0.01 those who want the most nats.
+    output : "labels", "probabilities" or "log_odds", default="labels"
+        What ``transform`` gives: the most likely state of each factor; p(y_j = s | x), a column for each factor and
+        state; or log p(y_j = s | x) / p(y_j = 0 | x), a column for each state but the first, unsaturated scores for
+        models downstream. A fit does not depend on it.
     n_jobs : int, default=None
         Number of threads; None and -1 mean all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -165,6 +171,7 @@ class Corex(LayeredEstimator):
         tol: float = 1e-5,
         batch_size: int | None = None,
         parsimony: float = PARSIMONY,
+        output: Output = "labels",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -178,6 +185,7 @@ class Corex(LayeredEstimator):
         self.tol = tol
         self.batch_size = batch_size
         self.parsimony = parsimony
+        self.output = output
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -244,8 +252,8 @@ class Corex(LayeredEstimator):
         return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, sample_weight))
 
     def transform(self, X: Any) -> np.ndarray:
-        """The most likely state of each factor, (n_samples, n_factors)."""
-        return self._of_new(X, states_of)[0]
+        """The most likely state of each factor, (n_samples, n_factors), or what else ``output`` asks for."""
+        return self.columns_of(X, self.output)
 
     def posteriors(self, X: Any) -> np.ndarray:
         """p(y_j = s | x), (n_samples, n_factors, n_states)."""
@@ -295,6 +303,10 @@ class Corex(LayeredEstimator):
         """What a function says of new samples."""
         table = self._new(X)
         return self.fitted_.layers[0].map(table, function, self.n_jobs)
+
+    def _through(self, X: Any, function: OfBatch) -> list[tuple[np.ndarray, ...]]:
+        """What a function says of new samples, array by array, as those of a hierarchy of one layer."""
+        return [(array,) for array in self._of_new(X, function)]
 
 
 def options_of(layer: Corex, number: int | None = None) -> LayerOptions:

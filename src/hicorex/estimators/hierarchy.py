@@ -17,6 +17,7 @@ from hicorex.engine import Engine
 from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.corex import PARAMETERS, Corex, options_of
 from hicorex.estimators.learning import Learned, learn_more, learn_sized, size_layer
+from hicorex.estimators.outputs import Output
 from hicorex.estimators.training import Training, names_of_columns
 from hicorex.exceptions import HicorexError
 from hicorex.fitted.layer import FittedLayer, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
@@ -52,7 +53,7 @@ class HierarchicalCorex(LayeredEstimator):
         stopped.
     n_states : int, one for each layer, or "auto", default="auto"
         Number of states of each factor. "auto" chooses a number for each layer, as in ``Corex``.
-    marginals, structure, n_init, max_iter, tol, batch_size, parsimony, n_jobs, random_state, verbose
+    marginals, structure, n_init, max_iter, tol, batch_size, parsimony, output, n_jobs, random_state, verbose
         As in ``Corex``; the marginals are those of the first layer, above it they are categorical.
 
     Attributes
@@ -110,6 +111,7 @@ class HierarchicalCorex(LayeredEstimator):
         tol: float = 1e-5,
         batch_size: int | None = None,
         parsimony: float = PARSIMONY,
+        output: Output = "labels",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -123,6 +125,7 @@ class HierarchicalCorex(LayeredEstimator):
         self.tol = tol
         self.batch_size = batch_size
         self.parsimony = parsimony
+        self.output = output
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -231,8 +234,11 @@ class HierarchicalCorex(LayeredEstimator):
         ), layers
 
     def transform(self, X: Any) -> np.ndarray:
-        """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
-        return np.hstack(self._through(X, states_of)[0])
+        """The most likely state of each factor of every layer, (n_samples, n_factors of all layers).
+
+        Or what else ``output`` asks for, the columns of each layer after those of the one below.
+        """
+        return self.columns_of(X, self.output)
 
     def posteriors(self, X: Any, layer: int | None = None) -> np.ndarray:
         """p(y_j = s | layer below), (n_samples, n_factors, n_states), of all layers or of one, 1, 2, ...

@@ -174,6 +174,20 @@ def log_odds_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
     return ((_scores(state, data, engine) + prior).transpose(2, 1, 0),)
 
 
+def posterior_columns_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
+    """The posteriors of all factors side by side, (N, m k)."""
+    return (_as_columns(*posteriors_of(state, data, engine)),)
+
+
+def log_odds_columns_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
+    """The log-odds of all factors side by side, (N, m (k - 1))."""
+    return (_as_columns(*log_odds_of(state, data, engine)),)
+
+
+def _as_columns(of_states: np.ndarray) -> np.ndarray:
+    return of_states.reshape(len(of_states), -1)
+
+
 def states_and_log_z_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
     """The most likely states and log Z, both (N, m)."""
     blocks, coefficients = data.blocks, block_coefficients(state, data, engine)

@@ -24,6 +24,7 @@ from hicorex.plot.sorted_data import sorted_image
 from hicorex.report.figures import inline_png, inline_svg
 from hicorex.report.map import Map
 from hicorex.report.markup import Markup, element, joined, shown
+from hicorex.report.odd import Telling, name_cell, telling_values
 from hicorex.report.parts import (
     factor_button,
     figure,
@@ -189,6 +190,11 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
         lambda ax: draw_pointwise(total, surprise, index=given.rows, ax=ax), "Point-wise total correlation", 9, 3.2
     )
     spread = f", evenly spread over {given.n_all:,}" if given.n_all > len(total) else ""
+    surprising, unusual = surprising_samples(model, given, total, surprise), unusual_samples(model, given, total)
+    of_surprising = telling_values(
+        model, given, [row.row for row in surprising], [row.surprise < 0 for row in surprising]
+    )
+    of_unusual = telling_values(model, given, [row.row for row in unusual], [True] * len(unusual))
     before, after = sorted_image(model, given.X, given.states, MOST_CELLS)
     words = (
         f"{count(len(total), 'sample')}{spread}; the model was fitted to {count(told.n_samples, 'sample')}. "
@@ -200,9 +206,9 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
             element("p", words),
             figure(picture),
             element("h3", "The most surprising samples"),
-            _surprising(surprising_samples(model, given, total, surprise), shown(given.title), nodes),
+            _surprising(surprising, of_surprising, shown(given.title), nodes),
             element("h3", "The most unusual samples as a whole"),
-            _unusual(unusual_samples(model, given, total), shown(given.title)),
+            _unusual(unusual, of_unusual, shown(given.title)),
             element("h3", "The table, sorted"),
             note("Rows are samples, columns variables; from low (blue) to high (red), grey where values are missing."),
             side_by_side(
@@ -213,35 +219,40 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
     )
 
 
-def _surprising(found: list[Surprising], title: str, nodes: dict[str, int]) -> Markup:
-    """The table of surprising samples; ``title`` says what their names are."""
+def _surprising(found: list[Surprising], telling: list[Telling], title: str, nodes: dict[str, int]) -> Markup:
+    """The table of surprising samples, with what their values tell; ``title`` says what their names are."""
     if not found:
         return element("p", f"None is {USUAL} standard deviations from what is usual.")
     rows = []
-    for sample in found:
+    for sample, values in zip(found, telling, strict=True):
         reasons = [joined([factor_button(why.factor, nodes), f" ({why.deviation:+.1f})"]) for why in sample.reasons]
         numbers = number_cell(sample.total_correlation), number_cell(sample.surprise, f"{sample.surprise:+.1f}")
-        rows.append(element("tr", element("td", sample.name), *numbers, element("td", joined(reasons, ", "))))
+        rows.append(element("tr", name_cell(sample.name, values), *numbers, element("td", joined(reasons, ", "))))
     words = (
         f"Those {USUAL} standard deviations or more from the mean of the fit, at most {SURPRISING}; in parentheses, "
-        "the surprise of each factor which says so most."
+        "the surprise of each factor which says so most. A click on a name shows the values that say so."
     )
     heads = joined([sortable_heads(title, "total correlation", "surprise"), long_head("factors that say so")])
     return joined([note(words), scrolling_table(heads, rows, tall=True, id="surprising", class_="sortable")])
 
 
-def _unusual(found: list[Unusual], title: str) -> Markup:
-    """The table of samples of much surprisal; ``title`` says what their names are."""
+def _unusual(found: list[Unusual], telling: list[Telling], title: str) -> Markup:
+    """The table of samples of much surprisal, with what their values tell; ``title`` says what their names are."""
     if not found:
         return element("p", f"None is {UNUSUAL} standard deviations or more from what is usual.")
     rows = [
-        element("tr", element("td", row.name), *map(number_cell, row[1:3]), element("td", f"odd {row.which}"))
-        for row in found
+        element(
+            "tr",
+            name_cell(row.name, values),
+            *map(number_cell, (row.odd_values, row.odd_combination)),
+            element("td", f"odd {row.which}"),
+        )
+        for row, values in zip(found, telling, strict=True)
     ]
     words = (
         f"Those that are {UNUSUAL} standard deviations or more less likely than usual, at most {UNUSUAL_NAMED}: "
         "because single values are rare, or because the values go together badly, in nats beyond what is usual. Below "
-        "0 a sample is less odd than usual in this way."
+        "0 a sample is less odd than usual in this way. A click on a name shows its odd values."
     )
     heads = joined([sortable_heads(title, "by its values", "by their combination"), long_head("which is more")])
     return joined([note(words), scrolling_table(heads, rows, tall=True, id="unusual", class_="sortable")])

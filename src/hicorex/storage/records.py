@@ -26,12 +26,12 @@ class HierarchyRecord(SimpleNamespace):
 ModelRecord = CorexRecord | HierarchyRecord
 
 COREX_PARAMETERS = (
-    *("batch_size", "marginals", "max_iter", "n_factors", "n_init", "n_jobs", "n_states", "parsimony", "random_state"),
-    *("structure", "tol", "verbose"),
+    *("batch_size", "marginals", "max_iter", "n_factors", "n_init", "n_jobs", "n_states", "output", "parsimony"),
+    *("random_state", "structure", "tol", "verbose"),
 )
 HIERARCHY_PARAMETERS = (
-    *("batch_size", "layers", "marginals", "max_iter", "n_init", "n_jobs", "n_states", "parsimony", "random_state"),
-    *("structure", "tol", "verbose"),
+    *("batch_size", "layers", "marginals", "max_iter", "n_init", "n_jobs", "n_states", "output", "parsimony"),
+    *("random_state", "structure", "tol", "verbose"),
 )
 # What belongs to a model of one layer or of several: its columns, its file, the output that is set, and the
 # cross-fitted bounds, the stability and the residual pairs once they are made.
