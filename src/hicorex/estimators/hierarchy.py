@@ -14,6 +14,7 @@ from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine
+from hicorex.estimators.anchoring import NO_ANCHORS, Anchored, anchored_by
 from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.corex import PARAMETERS, Corex, options_of
 from hicorex.estimators.learning import Learned, learn_more, learn_sized, size_layer
@@ -128,7 +129,9 @@ class HierarchicalCorex(LayeredEstimator):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None, anchors: Any = None
+    ) -> Self:
         """Learn the layers from the bottom up.
 
         Parameters
@@ -140,15 +143,20 @@ class HierarchicalCorex(LayeredEstimator):
             they count as the effective number of samples, (sum w)^2 / sum w^2.
         checkpoint : path or Checkpoint, default=None
             A file to save the fit to after each layer and every minute, and to go on from if it is there.
+        anchors : mapping, default=None
+            Anchors of factors of the first layer; see ``Corex.fit``.
 
         Returns
         -------
         self
         """
-        with noting(checkpoint, self._decisive()) as notes:
-            table, sample_weight = weighted(source_of(X, least_samples=2), sample_weight)
+        source = source_of(X, least_samples=2)
+        first = next(iter(self.shape()[0]))
+        anchored = anchored_by(anchors, names_of_columns(source), source.shape[1], first)
+        with noting(checkpoint, self._decisive() | anchored.decisive()) as notes:
+            table, sample_weight = weighted(source, sample_weight)
             with table.engine(self.n_jobs) as engine:
-                fitted, layers = self._learn(table, sample_weight, engine, notes)
+                fitted, layers = self._learn(table, sample_weight, engine, notes, anchored)
         return self._publish(fitted, layers, Training.of(X, table, sample_weight))
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -188,7 +196,12 @@ class HierarchicalCorex(LayeredEstimator):
         )
 
     def _learn(
-        self, table: Source, sample_weight: np.ndarray | None, engine: Engine, notes: Notes
+        self,
+        table: Source,
+        sample_weight: np.ndarray | None,
+        engine: Engine,
+        notes: Notes,
+        anchored: Anchored = NO_ANCHORS,
     ) -> tuple[FittedModel, list[Corex]]:
         """Learn the layers from samples; gives what they learned, and an unfitted estimator for each."""
         names, progress = names_of_columns(table), self.listener()
@@ -199,7 +212,8 @@ class HierarchicalCorex(LayeredEstimator):
             below = stack.labels(engine) if k else table
             layer = self._layer(size, n_states, rng, reads_labels=k > 0)
             progress.layer(k + 1)
-            options, of_layer = options_of(layer, k + 1), notes.within(layer_name(k + 1))
+            options = options_of(layer, k + 1, NO_ANCHORS if k else anchored)
+            of_layer = notes.within(layer_name(k + 1))
             sized = size_layer(below, sample_weight, options, engine, of_layer, progress)
             sizing = sized.sizing
             if k and self._found and (against := stack.against(sizing)) is not None:

@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
+from hicorex.layer.held import NOTHING_HELD, Held
 from hicorex.layer.labels import add_scores, block_coefficients, harden, label_tile, labels_by
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.numbers import some_rows
@@ -40,11 +41,13 @@ class Links(NamedTuple):
     """The links that are to be tested: a state, its number of factors in use, which are the first ones, and weights.
 
     weight : (n_columns, m), alpha x mutual information
+    held : the factors that are anchored, in the fits of the tests too
     """
 
     state: State
     n_used: int
     weight: np.ndarray
+    held: Held = NOTHING_HELD
 
 
 def link_probabilities(
@@ -55,6 +58,7 @@ def link_probabilities(
     one = _one_half(data.n_samples, np.random.default_rng(seed.spawn(1)[0]))
     state, n_used = links.state, links.n_used
     options = FitOptions(n_used, len(state.prior), "auto", max_iter=FIT_ITERATIONS, tol=0.0, improve=False)
+    options = replace(options, held=links.held)
     labels = labels_by(state, data, engine)[:n_used]
 
     def fitted(some: Data) -> State:

@@ -48,9 +48,10 @@ def column_name(column: int) -> str:
 
 
 def names_of(model: "LayeredEstimator") -> list[list[str]]:
-    """The names of the variables, and of the factors of each layer."""
+    """The names of the variables, and of the factors of each layer: those that they were given, or their numbers."""
     layers = enumerate(model.fitted_.layers, start=1)
-    return [model.fitted_.variable_names(), *(layer_factor_names(k, layer.n_factors) for k, layer in layers)]
+    factors = ([layer.factor_names.get(j, factor_name(k, j)) for j in range(layer.n_factors)] for k, layer in layers)
+    return [model.fitted_.variable_names(), *factors]
 
 
 def factor_names(model: "LayeredEstimator") -> list[str]:
