@@ -17,6 +17,7 @@ from hicorex.bounds.pairs.result import ResidualPairs
 from hicorex.bounds.result import Bounds
 from hicorex.estimators.chance import significance_of
 from hicorex.estimators.crossfit import N_FOLDS, cross_fit
+from hicorex.estimators.editing import Editing
 from hicorex.estimators.pairing import pairs_of
 from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stability_of
 from hicorex.estimators.training import Training, has_rows_here
@@ -40,7 +41,7 @@ from hicorex.support.names import factor_names
 CELLS_AT_ONCE, CELLS_TO_RESAMPLE = 10**6, 4 * 10**6
 
 
-class LayeredEstimator(TransformerMixin, BaseEstimator):
+class LayeredEstimator(Editing, TransformerMixin, BaseEstimator):
     """An estimator of one or more layers. Each layer explains the dependence among the labels of the one below."""
 
     n_init: int | Literal["auto"]
@@ -65,6 +66,10 @@ class LayeredEstimator(TransformerMixin, BaseEstimator):
     @abstractmethod
     def record(self) -> ModelRecord:
         """The fitted model as files hold it."""
+
+    @abstractmethod
+    def of_fitted(self, fitted: FittedModel, training: Training | None) -> "LayeredEstimator":
+        """A new model of these parameters that has learned this, as edits make it."""
 
     @abstractmethod
     def _attributes(self, fitted: FittedModel) -> dict[str, Any]:

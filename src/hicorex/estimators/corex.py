@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
@@ -279,6 +280,15 @@ class Corex(LayeredEstimator):
     def n_states_(self) -> int:
         """The number of states of each factor."""
         return self.fitted_.layers[0].n_states
+
+    def of_size(self, n_factors: int) -> "Corex":
+        """An unfitted estimator of these parameters for this number of factors, if the number was given."""
+        return clone(self).set_params(n_factors="auto" if self.n_factors == "auto" else n_factors)
+
+    def of_fitted(self, fitted: FittedModel, training: Training | None) -> "Corex":
+        """A new model of these parameters that has learned this, as edits make it."""
+        again = self.of_size(fitted.layers[0].n_factors).set_output(**self._output())
+        return again.publish(fitted, training)
 
     def record(self) -> CorexRecord:
         """The fitted model as files hold it."""

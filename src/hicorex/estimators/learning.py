@@ -202,9 +202,7 @@ def learn_sized(
     if noted is not None:
         return Learned(noted, data, LayerEvaluator.of(noted.state, noted.links, data, engine))
     fit = _fit(data, options, size, engine, seed, notes, progress)
-    shown, tcs = in_order(
-        fit, data, engine, options.n_factors == "auto", options.held, RULES[options.structure]
-    )
+    shown, tcs = in_order(fit, data, engine, options.n_factors == "auto", options.held, RULES[options.structure])
     layer = layer_of(sized, fit, shown, tcs, column_name, options, engine)
     notes.conclude_layer(layer)
     return Learned(layer, data, shown.evaluator)
@@ -354,11 +352,15 @@ def in_order(
         if (np.diff(free) <= ROUNDING * free.max(initial=0)).all():
             break
     tcs[np.setdiff1d(np.arange(tcs.size), held.places)] = np.minimum.accumulate(free)
-    if held:
-        excess = excess_of(shown.state, data, held.seen_in(data).rule(rule, data, tcs.size), engine)
-        shown = show(shown.state, data, engine, float(excess.sum()))
-        tcs = _without_excess(tcs, excess)
-    return shown, tcs
+    return less_excess(shown, tcs, data, engine, held, rule) if held else (shown, tcs)
+
+
+def less_excess(
+    shown: Shown, tcs: np.ndarray, data: Data, engine: Engine, held: Held, rule: Rule
+) -> tuple[Shown, np.ndarray]:
+    """The same with what log Z_j count twice by the rule taken off what factors explain, (m,)."""
+    excess = excess_of(shown.state, data, held.seen_in(data).rule(rule, data, tcs.size), engine)
+    return show(shown.state, data, engine, float(excess.sum())), _without_excess(tcs, excess)
 
 
 def _without_excess(tcs: np.ndarray, excess: np.ndarray) -> np.ndarray:

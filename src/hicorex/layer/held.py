@@ -7,6 +7,7 @@ objective stays a bound whatever is held.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -181,7 +182,7 @@ def _common_scores(data: Data, columns: tuple[int, ...], engine: Engine) -> np.n
     correlation, offsets = feature_correlation(data, places, engine)
     n_features = int(offsets[len(anchors)])
     of_anchors = correlation[:n_features].copy()
-    for first, last in zip(offsets[: len(anchors)], offsets[1 : len(anchors) + 1], strict=True):
+    for first, last in pairwise(offsets[: len(anchors) + 1]):
         of_anchors[first:last, first:last] = 0  # a column always goes with itself
     if not np.abs(of_anchors).max(initial=0) > 1e-9:
         of_anchors = correlation[:n_features, :n_features]
@@ -216,4 +217,3 @@ def _share(data: Data) -> np.ndarray:
     """The share of each sample in memory in the weight of all, (N,)."""
     weight = data.sample_weight.astype(float)
     return weight / weight.sum()
-

@@ -84,7 +84,8 @@ def prime_unused(
 ) -> set[int]:
     """Start factors that explain nothing anew, in place, from variables that are explained badly.
 
-    Those that are held stay. ``running`` names the starts of the state. Return the places there of those that have such factors.
+    Those that are held stay. ``running`` names the starts of the state. Return the places there of those that have
+    such factors.
     """
     used = sum(alpha.sum(axis=1) for alpha in state.alpha)
     anew: set[int] = set()

@@ -42,7 +42,7 @@ class Measured(NamedTuple):
 
     @property
     def dependence(self) -> np.ndarray:
-        """The dependence by which factors are ordered, (J, n): first those that hold a variable, last those that may not."""
+        """The dependence by which factors are ordered, (J, n): those that hold a variable come before all others."""
         known = self.estimate.dependence
         if self.held is None:
             return known

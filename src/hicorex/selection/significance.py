@@ -74,7 +74,7 @@ def link_probabilities(
     chance, tests = np.ones((n_used, data.n_columns)), _tests(data)
     group = _groups(links.weight)
     for g in np.unique(group):
-        without = fitted(_without(data, group == g))
+        without = fitted(without_columns(data, group == g))
         chance[:, group == g] = in_order(probabilities_of_labels(without, data, tests, engine), without)[:, group == g]
     chance /= WITHOUT_COLUMN
     # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
@@ -199,7 +199,7 @@ def _groups(weight: np.ndarray) -> np.ndarray:
     return group
 
 
-def _without(data: Data, left_out: np.ndarray) -> Data:
+def without_columns(data: Data, left_out: np.ndarray) -> Data:
     """The same samples for a fit to which some columns (n_columns,) say nothing."""
     blocks = []
     for block, columns in zip(data.blocks, data.columns, strict=True):

@@ -201,7 +201,7 @@ class Trials:
     def _fit(
         self, fold: Fold, size: Size, name: str, most_iterations: int = MOST_ITERATIONS, held: Held | None = None
     ) -> State:
-        """A layer of this size; ``name`` is what notes call the fit, ``held`` what stays, as given to all by default."""
+        """A layer of this size; ``name`` is what notes call the fit, ``held`` is by default that of all."""
         max_iter = min(self._options.max_iter, most_iterations)
         options = replace(self._options, n_factors=size.n_factors, n_states=size.n_states, max_iter=max_iter)
         if held is not None:

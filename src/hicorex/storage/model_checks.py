@@ -22,7 +22,19 @@ from hicorex.selection.stability import LayerStability, Stability
 from hicorex.selection.trials import Tried
 from hicorex.storage.layer_checks import MOST_STATES, check_parameters, check_state, check_sums
 from hicorex.storage.pair_checks import check_pairs
-from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole, whole_list
+from hicorex.storage.soundness import (
+    ROUNDING,
+    agree,
+    array_of,
+    checking,
+    is_a,
+    known,
+    list_of,
+    number,
+    texts,
+    whole,
+    whole_list,
+)
 from hicorex.support.names import layer_factor_names, layer_name
 
 

@@ -34,7 +34,7 @@ BEGINNINGS = {
     "factors": re.compile(_row(FACTORS[:4])),
     "structure": re.compile(_row(STRUCTURE[:4])),
     "pairs": re.compile(_row(PAIRS)),
-    "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+")+\n'),
+    "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+(?: (?:[^"]|"")*)?")+\n'),
     "samples": re.compile(_NAME + b"," + _row(SAMPLES) + b"\n"),
     "bounds": re.compile(rb'\{\s*"unit": "nats",'),
     "graph": re.compile(rb'<\?xml [^>]*>\s*<graphml [^>]*>\s*<key id="label" [^>]*>\s*<key id="kind" '),
