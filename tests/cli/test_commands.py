@@ -19,7 +19,7 @@ from hicorex.cli.options import Structure
 from hicorex.layer.structure import RULES
 from hicorex.storage.outputs import is_written
 
-COMMANDS = ("fit", "transform", "score", "report", "describe", "demo")
+COMMANDS = ("fit", "transform", "score", "report", "edit", "describe", "demo")
 
 
 def test_help_comes_at_once():
@@ -55,7 +55,8 @@ def test_examples_of_the_help_work(run, tmp_path):
         assert example.startswith(command)
         done = run(*example.split())
         assert done.code == 0, done.err
-    assert sorted(os.listdir(tmp_path)) == ["labels.csv", "samples.csv", "wine-results", "wine.csv", "wine.html"]
+    results = ["labels.csv", "merged.hicorex", "samples.csv", "wine-results", "wine.csv", "wine.html"]
+    assert sorted(os.listdir(tmp_path)) == results
     assert "hicorex demo --out" in run("demo", "--help").out
 
 

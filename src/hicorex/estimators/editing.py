@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,13 +11,25 @@ from hicorex.exceptions import HicorexError
 from hicorex.fitted.naming import check_names
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from hicorex.estimators.base import LayeredEstimator
+    from hicorex.estimators.training import Training
     from hicorex.fitted.model import FittedModel
+    from hicorex.input.sources import Source
 
 
 class Editing:
     """What people do with factors that they have looked at. Every edit is a new model; the old one stays as it is."""
 
     fitted_: "FittedModel"
+    _training: "Training | None"
+
+    if TYPE_CHECKING:  # what every estimator has
+
+        def of_fitted(self, fitted: FittedModel, training: Training | None) -> Any: ...
+        def _samples(self, X: Any) -> tuple[Source, np.ndarray | None]: ...
+        def _checked(self, table: Source) -> Source: ...
 
     def rename(self, names: Any) -> Self:
         """A new model whose factors have names, in files, tables, pictures and the report.
@@ -209,7 +221,7 @@ class Editing:
         from hicorex.findings.prompt import names_prompt
 
         check_is_fitted(self)
-        return names_prompt(self, n_variables)
+        return names_prompt(cast("LayeredEstimator", self), n_variables)
 
     def _reworked(self, X: Any, layer: int, change: Any) -> Any:
         """A new model in which a layer, 0, 1, ..., is changed, evaluated on X or the samples of the fit."""

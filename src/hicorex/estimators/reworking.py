@@ -99,7 +99,7 @@ class Change(NamedTuple):
     held: Held = Held()
 
 
-def places_of(model: "LayeredEstimator", keys: Any, what: str) -> Place:
+def places_of(model: Any, keys: Any, what: str) -> Place:
     """Where the factors are that are named or, in a model of one layer, numbered; all of one layer."""
     given = [keys] if isinstance(keys, str | Integral) else list(keys)
     if not given:
@@ -114,7 +114,7 @@ def places_of(model: "LayeredEstimator", keys: Any, what: str) -> Place:
     return Place(layers.pop(), factors)
 
 
-def place_of(model: "LayeredEstimator", key: Any) -> tuple[int, int]:
+def place_of(model: Any, key: Any) -> tuple[int, int]:
     """The layer, 0, 1, ..., and the number of one factor."""
     names = names_of(model)[1:]
     if isinstance(key, Integral) and not isinstance(key, bool):
@@ -139,12 +139,12 @@ def place_of(model: "LayeredEstimator", key: Any) -> tuple[int, int]:
 
 
 def reworked(
-    model: "LayeredEstimator",
+    model: Any,
     table: Source,
     training: Training | None,
     k: int,
     change: Callable[[Bench], Change],
-) -> "LayeredEstimator":
+) -> Any:
     """A new model in which a layer is changed, evaluated on these samples; the old one stays as it is.
 
     The layers above are fitted anew, of the sizes that they had, but not larger than the layer below them.
