@@ -27,7 +27,9 @@ class Editing:
 
     if TYPE_CHECKING:  # what every estimator has
 
-        def of_fitted(self, fitted: FittedModel, training: Training | None) -> Any: ...
+        def of_fitted(self, fitted: FittedModel, training: Training | None) -> Any:
+            """A new model of these parameters that has learned this."""
+
         def _samples(self, X: Any) -> tuple[Source, np.ndarray | None]: ...
         def _checked(self, table: Source) -> Source: ...
 
