@@ -34,6 +34,7 @@ BENCHMARKS = (
     "peers",
     "search",
     "topics",
+    "anchors",
     "memory",
     "out_of_core",
     "batches",

@@ -117,6 +117,22 @@ def test_a_click_on_a_factor_opens_its_panel(visit, gene_fit, gene_page):
     assert page.locator("#panel").is_hidden()
 
 
+def test_names_are_typed_and_saved(visit, gene_fit, gene_page, tmp_path):
+    model, _, _ = gene_fit
+    page = visit(gene_page)
+    page.fill('input[data-name="layer1_factor1"]', ' growth, "fast" ')
+    page.fill('input[data-name="layer2_factor0"]', "\u00e9nergie")
+    with page.expect_download() as download:
+        page.click("#save-names")
+    assert download.value.suggested_filename == "names.csv"
+    download.value.save_as(tmp_path / "names.csv")
+    named = model.rename(tmp_path / "names.csv")
+    found = dict(zip(model.get_feature_names_out(), named.get_feature_names_out(), strict=True))
+    assert found["layer1_factor1"] == 'growth, "fast"'
+    assert found["layer2_factor0"] == "\u00e9nergie"
+    assert sum(old != new for old, new in found.items()) == 2
+
+
 def test_the_table_sorts_and_filters(visit, gene_fit, gene_page):
     model, _, _ = gene_fit
     page = visit(gene_page)

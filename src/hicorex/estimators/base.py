@@ -18,6 +18,7 @@ from hicorex.bounds.result import Bounds
 from hicorex.estimators.chance import significance_of
 from hicorex.estimators.comparing import Comparing
 from hicorex.estimators.crossfit import N_FOLDS, cross_fit
+from hicorex.estimators.editing import Editing
 from hicorex.estimators.explaining import Explaining
 from hicorex.estimators.imputing import Imputing
 from hicorex.estimators.outputs import Transforming
@@ -49,7 +50,7 @@ UNDECISIVE = ("n_jobs", "output", "verbose")
 
 
 class LayeredEstimator(
-    Comparing, Explaining, Imputing, Relating, Telling, Transforming, TransformerMixin, BaseEstimator
+    Comparing, Editing, Explaining, Imputing, Relating, Telling, Transforming, TransformerMixin, BaseEstimator
 ):
     """An estimator of one or more layers. Each layer explains the dependence among the labels of the one below."""
 
@@ -75,6 +76,10 @@ class LayeredEstimator(
     @abstractmethod
     def record(self) -> ModelRecord:
         """The fitted model as files hold it."""
+
+    @abstractmethod
+    def of_fitted(self, fitted: FittedModel, training: Training | None) -> "LayeredEstimator":
+        """A new model of these parameters that has learned this, as edits make it."""
 
     @abstractmethod
     def _attributes(self, fitted: FittedModel) -> dict[str, Any]:

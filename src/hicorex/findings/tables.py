@@ -14,7 +14,7 @@ from hicorex.input.readers import rows_of
 from hicorex.input.spreadsheet import guarded_table
 from hicorex.input.words import reason_in_words
 from hicorex.selection.significance import q_values
-from hicorex.support.names import factor_names, names_of
+from hicorex.support.names import factor_names, names_of, titles_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ def outputs_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: 
 
 def labels_of_states(model: "LayeredEstimator", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
     """As labels_table, for samples whose states are known."""
-    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(factor_names(model))}
+    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(titles_of(model))}
     return _by_row(columns, row_names, row_title)
 
 

@@ -46,6 +46,7 @@ from hicorex.report.samples import (
     surprising_samples,
     unusual_samples,
 )
+from hicorex.support.names import factor_name
 from hicorex.support.printing import printable
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def map_note(drawn: Map, told: Description) -> str:
     """How to read the map, and what is not on it."""
     text = (
         "Variables are on the outside, each factor next to those that belong to it most. The width of a link is "
-        "alpha \u00d7 mutual information; the size of a factor is what it explains, the number on it that of its name. "
+        "alpha \u00d7 mutual information; the size of a factor is what it explains, on it stands its number or how "
+        "its name begins. "
         "Variables without a significant link are hollow. Click a factor or a variable for details; drag to move, use "
         "the buttons, or the wheel after a click or with Ctrl, to zoom."
     )
@@ -119,15 +121,20 @@ def map_note(drawn: Map, told: Description) -> str:
 
 
 def factors(told: Description, nodes: dict[str, int]) -> Markup:
-    """The table of factors."""
+    """The table of factors, in which people can type names for them."""
     rows = []
-    for row in told.factors[:MOST_ROWS]:
+    numbered = [factor_name(k, j) for k, size in enumerate(told.layers, start=1) for j in range(size)]
+    for row, called in zip(told.factors[:MOST_ROWS], numbered, strict=False):
         cells = [element("td", factor_button(row.factor, nodes))]
         cells += [element("td", number, class_="number") for number in (row.layer, row.states)]
         cells += [number_cell(number) for number in (row.explains, row.contribution, row.contribution_stderr)]
         if row.reproducibility is not None:
             cells.append(number_cell(row.reproducibility, f"{row.reproducibility:.2f}"))
         cells += [element("td", row.n_variables, class_="number"), element("td", _leading(row))]
+        given = "" if row.factor == called else row.factor
+        label = f"Name of {row.factor}"
+        field = element("input", type="text", value=given, maxlength=200, data_name=called, aria_label=label)
+        cells.append(element("td", field, class_="name"))
         rows.append(element("tr", *cells))
     measured = [] if told.factors[0].reproducibility is None else ["comes back"]
     names = ("layer", "states", "explains", "lost without it", "std. error", *measured, "variables")
@@ -141,12 +148,15 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
         f"{COMES_BACK if measured else ''}{more}"
     )
     field = element("input", type="search", id="filter", placeholder="words")
+    save = element("button", "save names", type="button", id="save-names")
+    how = " Names typed in the last column can be saved to a file, which hicorex edit MODEL --names FILE takes."
+    heads = joined([head, long_head("led by"), long_head("name")])
     status = element("span", count(len(rows), "factor"), id="factors-shown", role="status")
     return joined(
         [
-            note(words),
-            element("p", element("label", "Filter ", field), " ", status, class_="filter"),
-            scrolling_table(joined([head, long_head("led by")]), rows, tall=True, id="factors", class_="sortable"),
+            note(words + how),
+            element("p", element("label", "Filter ", field), " ", status, " ", save, class_="filter"),
+            scrolling_table(heads, rows, tall=True, id="factors", class_="sortable"),
         ]
     )
 

@@ -45,7 +45,7 @@ BEGINNINGS = {
     "factors": re.compile(_row(FACTORS[:4])),
     "structure": re.compile(_row(STRUCTURE[:4])),
     "pairs": re.compile(_row(PAIRS)),
-    "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+(?:_state\d+)?")+\n'),
+    "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+(?:_state\d+)?(?: (?:[^"]|"")*)?")+\n'),
     "samples": re.compile(_NAME + b"," + _row(SAMPLES) + rb'(?:,"odd_(?:variable|nats)_\d")*\n'),
     "associations": re.compile(_row(ASSOCIATIONS)),
     "enrichment": re.compile(_row(ENRICHMENT)),
