@@ -50,9 +50,10 @@ endef
 demo: $(RUN)
 	$(BIN)/hicorex demo --overwrite
 
-# The site, in the folder site: every example of the gallery runs, and a warning is an error.
-docs: $(SITE)
+# The site, in the folder site: every example of the gallery runs, a warning is an error, and pictures are drawn anew.
+docs: $(SITE) browser
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	$(BIN)/python examples/pictures.py site/_images > /dev/null
 	@echo "Open site/index.html"
 
 # The tests of the report use a real browser, installed where that is possible and left out where it is not.

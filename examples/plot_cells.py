@@ -3,7 +3,7 @@ Thirty measurements, five things measured
 =========================================
 
 Cell nuclei of 569 patients, thirty measurements each. The map shows which of them tell the same. The diagnosis was held
-back, and the factor of size and hollowness knows most of it.
+back, and the factor of size tells most of it.
 """
 
 import matplotlib.pyplot as plt
@@ -16,9 +16,8 @@ cells = load_breast_cancer(as_frame=True)
 X = cells.data
 model = HierarchicalCorex((5, 1), n_states=3, random_state=0).fit(X)
 
-fig, ax = plt.subplots(figsize=(7, 7), layout="compressed")
 measure = {name: name.removeprefix("mean ").removeprefix("worst ").removesuffix(" error") for name in X}
-plot.graph(model, groups=measure, threshold=0.05, ax=ax)
+plot.graph(model, groups=measure, threshold=0.05)
 plt.show()
 
 # %%

@@ -16,7 +16,6 @@ model = HierarchicalCorex(random_state=0).fit(X)
 print("factors in each layer:", [layer.n_factors_ for layer in model.layers_])
 print(f"explained: {model.cross_fitted_.lower:.1f} nats; the truth: {truth.total_correlation:.1f}")
 
-fig, ax = plt.subplots(figsize=(7, 7), layout="compressed")
 groups = {f"x{i}": f"true group {group}" for i, group in enumerate(truth.clusters)}
-plot.graph(model, groups=groups, threshold=0.02, ax=ax)
+plot.graph(model, groups=groups, threshold=0.02)
 plt.show()

@@ -24,7 +24,7 @@ ax.barh(names, whole, color="#88ccee")
 ax.barh(names, parts - whole, left=whole, color="#332288")
 for row, nats in enumerate(whole):
     ax.text(nats / 2, row, f"{nats:.2f}", ha="center", va="center")
-    if parts - nats > 0.1:
+    if parts - nats > 0.2:
         ax.text((nats + parts) / 2, row, f"{parts - nats:.2f}", ha="center", va="center", color="white")
 ax.axvline(parts, color="#8c8c8c", lw=1)
 ax.set(xlabel="nats", xlim=(0, parts * 1.01))

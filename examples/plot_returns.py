@@ -24,8 +24,7 @@ returns = pd.DataFrame(
 model = HierarchicalCorex((6, 1), n_states=3, marginals="rank", random_state=0).fit(returns)
 sectors = {name: f"sector {member[i]}" for i, name in enumerate(returns)}
 
-fig, ax = plt.subplots(figsize=(6.6, 6.6), layout="compressed")
-plot.graph(model, groups=sectors, threshold=0.08, ax=ax)
+plot.graph(model, groups=sectors, threshold=0.08)
 plt.show()
 
 # %%

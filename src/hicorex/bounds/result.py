@@ -98,6 +98,18 @@ class Bounds:
     lower_with_pairs, lower_with_pairs_stderr : float or None
         The lower bound of factors and residual pairs, and its standard error: that of ``residual_pairs``; None until
         that was asked for. Cross-fitted bounds always have it.
+
+    Examples
+    --------
+    >>> from hicorex import Corex
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, truth = make_latent_tree(500, 30, 3, root_flip=0.5, random_state=0)
+    >>> model = Corex(3, n_states=2, n_init=1, random_state=0).fit(X)
+    >>> found = model.bounds()
+    >>> found.lower < truth.total_correlation < found.upper
+    True
+    >>> len(found.layers), len(found.factors)
+    (1, 3)
     """
 
     lower: float
