@@ -113,8 +113,9 @@ def edit(options: EditOptions) -> None:
     with given as (model, table):
         if options.names is not None:
             model = model.rename(options.names)
-        for change in changes:
-            model = _edited(model, change, getattr(options, change), table)
+        if table is not None:
+            for change in changes:
+                model = _edited(model, change, getattr(options, change), table)
         allow()
         model.save(options.out)
     print(printable(f"The new model is in {options.out}."))

@@ -91,7 +91,7 @@ def _columns(key: Any, given: Any, variables: Sequence[str]) -> tuple[int, ...]:
 def _column(key: Any, variable: Any, variables: Sequence[str]) -> int:
     """The number of a variable that is named or numbered."""
     if isinstance(variable, Integral) and not isinstance(variable, bool):
-        if 0 <= variable < len(variables):
+        if 0 <= int(variable) < len(variables):
             return int(variable)
         raise HicorexError(
             f"anchors has the variable number {variable} for the factor {key!r}; there are {len(variables)}, from 0."

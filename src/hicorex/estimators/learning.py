@@ -377,7 +377,7 @@ def _order(explains: np.ndarray, places: list[int], drop_empty: bool) -> np.ndar
     """
     order = np.argsort(-explains, kind="stable")
     free = order[~np.isin(order, places)].tolist()
-    n_used = np.count_nonzero(explains[free])
+    n_used = int(np.count_nonzero(explains[free]))
     least = max(1, 1 + max(places, default=0))
     size = max(least, len(places) + n_used) if drop_empty else explains.size
     return np.array([j if j in places else free.pop(0) for j in range(size)])

@@ -122,7 +122,7 @@ def place_of(model: Any, key: Any) -> tuple[int, int]:
             raise HicorexError(
                 f"A model of several layers has no factor {key}; give its name, such as {names[0][0]!r}."
             )
-        if not 0 <= key < len(names[0]):
+        if not 0 <= int(key) < len(names[0]):
             raise HicorexError(
                 f"This model has no factor {key}; its factors are numbered from 0 to {len(names[0]) - 1}."
             )
@@ -225,7 +225,7 @@ def without(bench: Bench, factors: list[int]) -> Change:
 
 def merged(bench: Bench, factors: list[int], name: str | None) -> Change:
     """The layer with one factor in the place of several, fitted to the variables of all of them."""
-    columns = (bench.layer.alpha[:, factors] > 0).any(axis=1)
+    columns: np.ndarray = np.any(bench.layer.alpha[:, factors] > 0, axis=1)
     place = min(factors)
     old: list[int | None] = [j for j in range(bench.layer.n_factors) if j not in factors or j == place]
     at = old.index(place)
