@@ -13,27 +13,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.special import entr
-from scipy.stats import CensoredData, chi2, ecdf, false_discovery_control
+from scipy.stats import CensoredData, ecdf
 
 from hicorex import HierarchicalCorex
 from hicorex.plot.canvas import PALETTE
 
 SOURCE = "tcga_ov"
-
-
-def log_rank(groups: np.ndarray, days: np.ndarray, died: np.ndarray) -> float:
-    """The probability that groups without a difference in survival differ as much, by the log-rank test."""
-    member = groups[:, None] == np.unique(groups)
-    times = np.unique(days[died])
-    at_risk = np.array([member[days >= time].sum(axis=0) for time in times])
-    deaths = np.array([member[(days == time) & died].sum(axis=0) for time in times])
-    n, d = at_risk.sum(axis=1), deaths.sum(axis=1)
-    risk_share = at_risk / n[:, None]
-    excess = (deaths - d[:, None] * risk_share).sum(axis=0)
-    spread = d * (n - d) / np.maximum(n - 1, 1)
-    covariance = np.diag(spread @ risk_share) - (risk_share * spread[:, None]).T @ risk_share
-    freedom = member.shape[1] - 1
-    return float(chi2.sf(excess @ np.linalg.pinv(covariance, hermitian=True) @ excess, freedom)) if freedom else 1.0
 
 
 def agreement(classes: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -79,14 +64,15 @@ def run(out: Path, quick: bool, source: Path | None) -> list[dict]:
     """Fit the genes, then test the factors against subtypes and survival."""
     patients = pd.read_csv(source / "tcga_ov_881genes.csv.gz", index_col=0)
     genes, subtype = patients.iloc[:, 4:], patients["subtype"].to_numpy()
-    days, died = patients["OS"].to_numpy(), patients["status"].to_numpy() == 1
+    times = patients[["OS", "status"]]
     fits = []
     for seed in range(1 if quick else 5):
         model = HierarchicalCorex((30, 5, 1), n_states=3, n_init=1 if quick else 10, random_state=seed).fit(genes)
         states = pd.DataFrame(model.transform(genes), columns=model.get_feature_names_out())
         states = states.loc[:, states.nunique() > 1]  # factors without use have one state
-        chances = [log_rank(column, days, died) for column in states.to_numpy().T]
-        fits.append((model, states, pd.Series(false_discovery_control(chances), index=states.columns)))
+        found = model.associate(times, survival=("OS", "status"))  # by the log-rank test
+        survival = pd.Series(found.q_values[:, 0], index=found.factors)
+        fits.append((model, states, survival[states.columns]))
     model, states, survival = fits[0]
     nmi = pd.Series(agreement(subtype, states.to_numpy()), index=states.columns)
     rng = np.random.default_rng(0)

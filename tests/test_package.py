@@ -30,6 +30,7 @@ ORDER = [
     "fitted",
     "storage",
     "findings",
+    "relations",
     "datasets",
     "plot",
     "report",

@@ -36,6 +36,25 @@ def total_correlation(joint: ArrayLike) -> float:
     return sum(entropy(joint.sum(axis=tuple(a for a in axes if a != i))) for i in axes) - entropy(joint)
 
 
+def dual_total_correlation(joint: ArrayLike) -> float:
+    """H(X) - sum_i H(X_i | all others) of a joint table, a dimension a variable.
+
+    >>> round(dual_total_correlation([[0.5, 0.0], [0.0, 0.5]]), 4)
+    0.6931
+    """
+    joint = np.asarray(joint, dtype=float)
+    return sum(entropy(joint.sum(axis=i)) for i in range(joint.ndim)) - (joint.ndim - 1) * entropy(joint)
+
+
+def o_information(joint: ArrayLike) -> float:
+    """The total correlation less its dual: above zero where variables repeat each other, below where they are synergic.
+
+    >>> round(o_information(np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]]) / 4), 4)
+    -0.6931
+    """
+    return total_correlation(joint) - dual_total_correlation(joint)
+
+
 def sample_entropy(*columns: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """The entropy of the frequencies of the joint values of discrete columns, each (n_samples,).
 

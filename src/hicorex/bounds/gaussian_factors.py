@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from hicorex.layer.data import Data
 from hicorex.marginals.gaussian import Gaussian
+from hicorex.marginals.gaussian import Samples as GaussianSamples
 
 # Numbers of factors that are tried, fewest first; one of them is kept as long as it explains more than the last.
 N_FACTORS = (1, 2, 4, 8, 16, 32, 64)
@@ -51,7 +52,7 @@ def _normal_scores(data: Data, rng: np.random.Generator) -> np.ndarray:
     """The normal scores of all columns of numbers that vary, (n, N)."""
     weight, columns = data.sample_weight.astype(float), [np.empty((0, data.n_samples))]
     for block, samples in zip(data.blocks, data.samples, strict=True):
-        if not isinstance(block, Gaussian):
+        if not (isinstance(block, Gaussian) and isinstance(samples, GaussianSamples)):
             continue
         tile = block.tile(samples, slice(None))
         observed = tile.observed(block.gaps)

@@ -101,6 +101,18 @@ class Bounds:
     lower_gaussian, lower_gaussian_stderr : float or None
         The lower bound of a Gaussian factor model of the numbers by their ranks, and its standard error, for
         comparison. Of cross-fitted bounds of tables with numbers.
+
+    Examples
+    --------
+    >>> from hicorex import Corex
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, truth = make_latent_tree(500, 30, 3, root_flip=0.5, random_state=0)
+    >>> model = Corex(3, n_states=2, n_init=1, random_state=0).fit(X)
+    >>> found = model.bounds()
+    >>> found.lower < truth.total_correlation < found.upper
+    True
+    >>> len(found.layers), len(found.factors)
+    (1, 3)
     """
 
     lower: float

@@ -16,6 +16,7 @@ from hicorex.engine import Engine
 from hicorex.estimators.learning import Shown, in_order
 from hicorex.input.encoder import Encoder, label_data
 from hicorex.layer.data import Data
+from hicorex.layer.held import Held
 from hicorex.layer.labels import harden, labels_by
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.options import FitOptions
@@ -46,6 +47,7 @@ class Refitter:
     rule : of the structure
     sizes : of the layers, from the bottom up
     max_iter, tol, n_starts : of each fit; fewer starts of many factors
+    held : of each layer, the factors that are anchored
     """
 
     rule: Rule
@@ -53,23 +55,25 @@ class Refitter:
     max_iter: int
     tol: float
     n_starts: int
+    held: Sequence[Held]
 
     @classmethod
     def of(cls, model: "LayeredEstimator") -> Self:
         """Fits stacks of the sizes of a model, by its rule."""
         sizes = tuple(Size(layer.n_factors, layer.n_states) for layer in model.fitted_.layers)
         most = N_STARTS if model.n_init == "auto" else min(N_STARTS, int(model.n_init))
-        return cls(RULES[model.structure], sizes, model.max_iter, max(model.tol, TOL), most)
+        held = [Held(layer.anchors) for layer in model.fitted_.layers]
+        return cls(RULES[model.structure], sizes, model.max_iter, max(model.tol, TOL), most, held)
 
     def layers(self, training: Data, others: Data, engine: Engine) -> Iterator[Refitted]:
         """Fit the layers to samples in memory, from the bottom up, and read other samples by them."""
-        for k, size in enumerate(self.sizes, start=1):
-            options = FitOptions(*size, "auto", self.max_iter, self.tol, improve=False)
+        for k, (size, held) in enumerate(zip(self.sizes, self.held, strict=True), start=1):
+            options = FitOptions(*size, "auto", self.max_iter, self.tol, improve=False, held=held)
             options = replace(
                 options, n_starts=min(self.n_starts, options.starts(training.n_samples, training.n_columns))
             )
             fit = fit_layer(training, self.rule, engine, options, SEED)
-            shown, _ = in_order(fit, training, engine, drop_empty=False)
+            shown, _ = in_order(fit, training, engine, False, held, self.rule)
             yield Refitted(shown, training, others)
             if k < len(self.sizes):
                 training, others = (
@@ -93,6 +97,7 @@ class Refitter:
         read, links = None, list[np.ndarray]()
         for size, (shown, own, others) in zip(self.sizes, self.layers(training, held_out, engine), strict=True):
             soft = LayerEvaluator.of(shown.state, shown.links, others, engine, shown.evaluator.smoothed)
+            soft = replace(soft, excess=shown.evaluator.excess)
             feeding, feeding_new = None, None
             if len(seen) + 1 < len(self.sizes):
                 feeding = LayerEvaluator.of(shown.state, shown.links, own, engine, relabel=harden)

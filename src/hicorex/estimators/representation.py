@@ -1,7 +1,7 @@
 """The bounds of any representation: what the units of other models explain."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from hicorex.selection.folds import splits
 
 # How far the sum of probabilities may be from one.
 ROUNDING = 1e-4
+# Units whose likeness is this or more may stand for each other.
+ALIKE = 0.1
 
 
 def representation_bounds(
@@ -172,3 +174,70 @@ def _check_posteriors(posteriors: Any, n_samples: int) -> np.ndarray:
             "divide by the sum, so that it is one."
         )
     return np.ascontiguousarray((given / total[:, :, None]).transpose(2, 1, 0))
+
+
+class _Units(NamedTuple):
+    """Some units, and what they say about the samples that their structure and marginals were learned from."""
+
+    places: np.ndarray
+    state: State
+    links: list
+    evaluator: LayerEvaluator
+    explained: float
+    unique: np.ndarray
+
+    @classmethod
+    def of(cls, places: np.ndarray, data: Data, labels: np.ndarray, engine: Engine) -> "_Units":
+        """The units at these places among labels (k, m, N)."""
+        chosen = np.ascontiguousarray(labels[:, places])
+        state, links = _structure(data, chosen, engine)
+        evaluator = _evaluator(state, links, data, chosen, engine)
+        found = evaluator.evaluate(data, engine)
+        return cls(places, state, links, evaluator, float(found.explained.mean()), found.unique.mean(axis=1))
+
+
+def held_out_explained(
+    data: Data, labels: np.ndarray, alike: np.ndarray, groups: Sequence[np.ndarray], n_folds: int, engine: Engine
+) -> np.ndarray:
+    """What labels (k, m, N) explain of each sample, (N,), by structure and marginals of other samples.
+
+    Units without which no less is explained of the other samples are left out, such as near copies of other units.
+
+    alike : (m, m), how alike the units are
+    groups : places of units; the group that explains most of the other samples is taken
+    """
+    explained = np.zeros(data.n_samples)
+    for training, held_out in splits(n_folds, data.n_samples):
+        seen, seen_labels = data.take(training, engine), labels[:, :, training]
+        found = [_worth_their_cost(places, seen, seen_labels, alike, engine) for places in groups]
+        units = max(found, key=lambda units: 0.0 if units is None else units.explained)
+        if units is not None:
+            new, new_labels = data.take(held_out, engine), labels[:, units.places][:, :, held_out]
+            chosen = np.ascontiguousarray(new_labels)
+            evaluator = _evaluator(units.state, units.links, new, chosen, engine, units.evaluator.smoothed)
+            explained[held_out] = evaluator.evaluate(new, engine).explained
+    return explained
+
+
+def _worth_their_cost(
+    places: np.ndarray, data: Data, labels: np.ndarray, alike: np.ndarray, engine: Engine
+) -> _Units | None:
+    """Which units at some places to keep; None where together they explain nothing.
+
+    Tried without are units that cost more than they explain alone, and those that others are like: variables may be
+    shared between such, so that each seems to explain something.
+    """
+    places = places[np.ptp(labels[:, places], axis=2).max(axis=0) > 0]
+    if not places.size:
+        return None
+    units = _Units.of(places, data, labels, engine)
+    others = np.where(np.eye(places.size, dtype=bool), 0, alike[np.ix_(places, places)]).max(axis=1)
+    doubtful = np.flatnonzero((units.unique < 0) | (others >= ALIKE))
+    for place in places[doubtful[np.argsort(units.unique[doubtful], kind="stable")]].tolist():
+        fewer = units.places[units.places != place]
+        if not fewer.size:
+            break
+        without = _Units.of(fewer, data, labels, engine)
+        if without.explained >= units.explained:
+            units = without
+    return units if units.explained > 0 else None

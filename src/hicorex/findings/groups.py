@@ -32,7 +32,7 @@ class Grouping(NamedTuple):
         return [self.groups[number] if number >= 0 else None for number in self.number]
 
 
-def groupings_of(variables: Sequence[str], given: Any) -> list[Grouping]:
+def groupings_of(variables: Sequence[str], given: Any, most: int = MOST_GROUPS) -> list[Grouping]:
     """The groups of variables, from whatever people have them in.
 
     Parameters
@@ -41,11 +41,12 @@ def groupings_of(variables: Sequence[str], given: Any) -> list[Grouping]:
     given : mapping, path or None
         The group of each variable by its name, such as a dict or a pandas Series; or a file, CSV or other, in
         which one column holds the names of the variables: each further column of few values is a grouping.
+    most : the most groups of a grouping; of more, the smallest become one
     """
     if given is None:
         return []
     if isinstance(given, str | PathLike):
-        return _from_file(variables, str(given))
+        return _from_file(variables, str(given), most)
     if not hasattr(given, "items") or hasattr(given, "columns"):
         raise HicorexError(
             f"groups is of type {type(given).__name__}; give a mapping of variables to groups, such as one column "
@@ -53,11 +54,11 @@ def groupings_of(variables: Sequence[str], given: Any) -> list[Grouping]:
         )
     known = {str(name): group for name, group in given.items()}
     if not known.keys() & set(variables):
-        raise _no_match("groups", known, variables)
-    return [_grouping(getattr(given, "name", None) or "group", [known.get(name) for name in variables])]
+        raise none_known("groups", known, variables)
+    return [_grouping(getattr(given, "name", None) or "group", [known.get(name) for name in variables], most)]
 
 
-def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
+def _from_file(variables: Sequence[str], path: str, most: int) -> list[Grouping]:
     """The groupings in the columns of a file."""
     from hicorex.input.files.dialect import TextStyle
     from hicorex.input.files.formats import read_raw
@@ -66,11 +67,11 @@ def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
     raw = read_raw(path)
     if set(raw.names) & set(variables):  # what looks like a header is a variable and its group
         raw = read_raw(path, TextStyle(header=False))
-    columns = dict(zip(raw.names, _texts(raw.columns), strict=True))
+    columns = dict(zip(raw.names, texts_of(raw.columns), strict=True))
     matches = {title: len(set(variables).intersection(texts)) for title, texts in columns.items()}
     names = max(matches, key=matches.__getitem__)
     if not matches[names]:
-        raise _no_match(path, columns[names], variables)
+        raise none_known(path, columns[names], variables)
     # A variable may be called NA, which files write for missing values.
     lost = [name for name in variables if name in MISSING]
     keys = [lost[0] if key is None and len(lost) == 1 else key for key in columns.pop(names)]
@@ -80,18 +81,18 @@ def _from_file(variables: Sequence[str], path: str) -> list[Grouping]:
         groups = [known.get(name) for name in variables]
         distinct = len(set(groups) - {None, ""})
         # A column beside others may be anything: the names of companies group nothing.
-        if len(columns) == 1 or 0 < distinct <= min(MOST_GROUPS, max(2, len(variables) // 2)):
+        if len(columns) == 1 or 0 < distinct <= min(most, max(2, len(variables) // 2)):
             _refuse_contradictions(path, keys, texts, known)
-            groupings.append(_grouping(title, groups))
+            groupings.append(_grouping(title, groups, most))
     if not any(grouping.groups for grouping in groupings):
         raise HicorexError(
             f"{path} has no column of groups beside the names of the variables, {names!r}; give one of at most "
-            f"{MOST_GROUPS} different values."
+            f"{most} different values."
         )
     return groupings
 
 
-def _texts(columns: Any) -> list[list[str | None]]:
+def texts_of(columns: Any) -> list[list[str | None]]:
     """The columns of a file as text, None where missing; what is no text nor number is left empty."""
     import pyarrow as pa
 
@@ -114,14 +115,14 @@ def _refuse_contradictions(
             raise HicorexError(f"{path} has {key!r} twice, as {group!r} and as {known[key]!r}; keep one of them.")
 
 
-def _grouping(title: Any, values: Iterable[Any]) -> Grouping:
+def _grouping(title: Any, values: Iterable[Any], most: int) -> Grouping:
     """Number the groups, the largest first, equals by name; of very many, the smallest become one."""
     names = ["" if is_missing(value) else str(value) for value in values]
     counts = Counter(name for name in names if name)
     groups = sorted(counts, key=lambda name: (-counts[name], _natural(name)))
-    if len(groups) > MOST_GROUPS:
-        rest = set(groups[MOST_GROUPS - 1 :])
-        groups = [*groups[: MOST_GROUPS - 1], f"{len(rest)} smaller groups"]
+    if len(groups) > most:
+        rest = set(groups[most - 1 :])
+        groups = [*groups[: most - 1], f"{len(rest)} smaller groups"]
         names = [groups[-1] if name in rest else name for name in names]
     number = {name: i for i, name in enumerate(groups)}
     return Grouping(str(title), tuple(groups), np.array([number.get(name, -1) for name in names], int))
@@ -132,7 +133,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
-def _no_match(what: str, names: Iterable[Any], variables: Sequence[str]) -> HicorexError:
+def none_known(what: str, names: Iterable[Any], variables: Sequence[str]) -> HicorexError:
+    """The error of groups that name no variable of the model."""
     names = [str(name) for name in names if name is not None]
     shown = ", ".join(map(repr, names[:3])) or "nothing"
     folded = {name.casefold() for name in variables}

@@ -97,7 +97,7 @@ def _in_states(
         if i in encoder.ranks:
             values, scores = encoder.ranks[i]
             numbers = np.interp(numbers, scores, values)
-        about = _day if is_date else _about
+        about = day if is_date else _about
         return [(name, " about ", about(number)) for number in numbers.tolist()]
     categories = encoder.categories[i]
     p = parameters.p[:, factor, offsets[at] : offsets[at] + categories.size].astype(float)
@@ -118,6 +118,6 @@ def _about(number: float) -> str:
     return f"{number:.0f}" if 1000 <= number < 10_000 else short(number, 3)
 
 
-def _day(number: float) -> str:
+def day(number: float) -> str:
     """A date, from days since the first of January 1970."""
     return str(np.datetime64(round(number), "D"))

@@ -45,6 +45,19 @@ SAMPLES = (
     *("total_correlation", "surprise", "most_surprised_factor", "factor_surprise"),
     *("surprisal", "odd_values", "odd_combination", "unusual"),
 )
+# Of what is known from elsewhere: traits, groups of variables, groups of samples, other samples, another model.
+ASSOCIATIONS = ("factor", "trait", "kind", "n_samples", "explained_share", "p_value", "q_value")
+ENRICHMENT = (
+    *("factor", "grouping", "group", "n_variables", "n_group", "n_shared", "expected", "fold", "p_value", "q_value"),
+    "shared",
+)
+DIFFERENCES = (
+    *("factor", "state", "most", "least", "share_of_most", "share_of_least", "difference", "explained_share"),
+    *("p_value", "q_value"),
+)
+PRESERVATION = ("factor", "explains", "explains_in_fit", "by_chance", "z", "p_value", "q_value", "preserved")
+COMPARISON = ("factor", "other", "likeness", "shared_variables")
+RESULTS = (COLUMNS, FACTORS, STRUCTURE, PAIRS, ASSOCIATIONS, ENRICHMENT, DIFFERENCES, PRESERVATION, COMPARISON)
 LABEL = re.compile(r"layer[1-9][0-9]*_factor[0-9]+")
 
 
@@ -80,7 +93,7 @@ def is_result(titles: Sequence[str]) -> bool:
     """Whether a table with these titles is one of the result files, whose text is guarded."""
     every, rest = tuple(titles), tuple(titles[1:])
     labels = bool(rest) and all(LABEL.fullmatch(title) for title in rest)
-    return every in (COLUMNS, FACTORS, STRUCTURE, PAIRS) or rest == SAMPLES or labels
+    return every in RESULTS or rest == SAMPLES or labels
 
 
 def _changed(table: "pa.Table", change: Callable[[str], str], suspect: str) -> "pa.Table":

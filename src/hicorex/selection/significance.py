@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
+from hicorex.layer.held import NOTHING_HELD, Held
 from hicorex.layer.labels import add_scores, block_coefficients, harden, label_tile, labels_by
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.numbers import some_rows
@@ -41,11 +42,13 @@ class Links(NamedTuple):
     """The links that are to be tested: a state, its number of factors in use, which are the first ones, and weights.
 
     weight : (n_columns, m), alpha x mutual information
+    held : the factors that are anchored, in the fits of the tests too
     """
 
     state: State
     n_used: int
     weight: np.ndarray
+    held: Held = NOTHING_HELD
 
 
 def link_probabilities(
@@ -56,6 +59,7 @@ def link_probabilities(
     one = _one_half(data.n_samples, np.random.default_rng(seed.spawn(1)[0]))
     state, n_used = links.state, links.n_used
     options = FitOptions(n_used, len(state.prior), "auto", max_iter=FIT_ITERATIONS, tol=FIT_TOL, improve=False)
+    options = replace(options, held=links.held)
     labels = labels_by(state, data, engine)[:n_used]
 
     def fitted(some: Data) -> State:
@@ -71,7 +75,7 @@ def link_probabilities(
     chance, tests = np.ones((n_used, data.n_columns)), _tests(data)
     group = _groups(links.weight)
     for g in np.unique(group):
-        without = fitted(_without(data, group == g))
+        without = fitted(without_columns(data, group == g))
         chance[:, group == g] = in_order(probabilities_of_labels(without, data, tests, engine), without)[:, group == g]
     chance /= WITHOUT_COLUMN
     # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
@@ -196,7 +200,7 @@ def _groups(weight: np.ndarray) -> np.ndarray:
     return group
 
 
-def _without(data: Data, left_out: np.ndarray) -> Data:
+def without_columns(data: Data, left_out: np.ndarray) -> Data:
     """The same samples for a fit to which some columns (n_columns,) say nothing."""
     blocks = []
     for block, columns in zip(data.blocks, data.columns, strict=True):

@@ -15,7 +15,18 @@ from typing import Any
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.sources.choice import MODEL
-from hicorex.input.spreadsheet import COLUMNS, FACTORS, PAIRS, SAMPLES, STRUCTURE
+from hicorex.input.spreadsheet import (
+    ASSOCIATIONS,
+    COLUMNS,
+    COMPARISON,
+    DIFFERENCES,
+    ENRICHMENT,
+    FACTORS,
+    PAIRS,
+    PRESERVATION,
+    SAMPLES,
+    STRUCTURE,
+)
 from hicorex.storage.archive import HEAD
 from hicorex.storage.files import READY, finish, held_in, is_stream, probe_file, probe_folder, real_path
 
@@ -34,8 +45,13 @@ BEGINNINGS = {
     "factors": re.compile(_row(FACTORS[:4])),
     "structure": re.compile(_row(STRUCTURE[:4])),
     "pairs": re.compile(_row(PAIRS)),
-    "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+")+\n'),
-    "samples": re.compile(_NAME + b"," + _row(SAMPLES) + b"\n"),
+    "labels": re.compile(_NAME + rb'(?:,"layer\d+_factor\d+(?:_state\d+)?(?: (?:[^"]|"")*)?")+\n'),
+    "samples": re.compile(_NAME + b"," + _row(SAMPLES) + rb'(?:,"odd_(?:variable|nats)_\d")*\n'),
+    "associations": re.compile(_row(ASSOCIATIONS)),
+    "enrichment": re.compile(_row(ENRICHMENT)),
+    "differences": re.compile(_row(DIFFERENCES)),
+    "preservation": re.compile(_row(PRESERVATION)),
+    "comparison": re.compile(_row(COMPARISON)),
     "bounds": re.compile(rb'\{\s*"unit": "nats",'),
     "graph": re.compile(rb'<\?xml [^>]*>\s*<graphml [^>]*>\s*<key id="label" [^>]*>\s*<key id="kind" '),
     "report": re.compile(rb'<!doctype html>.{,2000}<meta name="generator" content="hicorex ', re.DOTALL),
