@@ -128,6 +128,18 @@ def test_near_duplicates_are_named_as_such():
     assert frame["gain"].is_monotonic_decreasing
 
 
+def test_numbers_that_nearly_repeat_each_other_are_kept_in_files(tmp_path):
+    """Two such columns differ by so little that some levels of a pair have a density of exp(-300)."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 2))
+    X = np.column_stack([x, x[:, 0] + 0.01 * rng.normal(size=600), x.sum(axis=1) + 0.1 * rng.normal(size=600)])
+    model = Corex(1, n_states=3, random_state=0).fit(X)
+    assert model.residual_pairs().pairs[0].kind == "repeats"
+    assert np.abs(model.fitted_.pairs.log_ratio).max() <= 50
+    model.save(tmp_path / "model.hicorex")
+    assert hicorex.load(tmp_path / "model.hicorex").fitted_.pairs.log_ratio.size == model.fitted_.pairs.log_ratio.size
+
+
 def test_missing_values_fall_back_on_the_factors():
     rng = np.random.default_rng(0)
     table = mixed(1000, rng)
