@@ -323,3 +323,9 @@ def test_times_of_data_frames_are_days(times):
     spread = encoder.spread * encoder.size
     assert spread[0] == pytest.approx(spread[1])
     assert model.clusters_.tolist() == [0, 0]
+
+
+def test_two_texts_of_which_one_looks_like_a_number_are_categories():
+    table = read(lines("income,x", [("- 50000." if i % 9 else "50000+.", i % 7) for i in range(90)]))
+    assert decision(table, "income") == ("categorical", "text, 2 different")
+    assert cells(table)["income"][:2] == ["50000+.", "- 50000."]

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
 from hicorex.fitted.layer import OfBatch, log_odds_columns_of, posterior_columns_of, states_of
-from hicorex.support.names import layer_factor_names
+from hicorex.support.names import factor_names
 
 if TYPE_CHECKING:
     from hicorex.fitted.model import FittedModel
@@ -39,14 +39,16 @@ class Transforming:
         (layers,) = self._through(X, OUTPUTS[_known(output)][0])
         return layers[0] if len(layers) == 1 else np.hstack(layers)
 
-    def column_names(self, output: str) -> list[str]:
-        """The names of these columns: layer1_factor0, ..., or layer1_factor0_state0, ..., layer by layer."""
+    def column_names(self, output: str, factors: Sequence[str] | None = None) -> list[str]:
+        """The names of these columns: layer1_factor0, ..., or layer1_factor0_state0, ..., layer by layer.
+
+        Factors that were given names have them; ``factors`` are others to be used.
+        """
         first = OUTPUTS[_known(output)][1]
+        n_states = [layer.n_states for layer in self.fitted_.layers for _ in range(layer.n_factors)]
         names = []
-        for k, layer in enumerate(self.fitted_.layers, start=1):
-            for name in layer_factor_names(k, layer.n_factors):
-                states = [f"{name}_state{s}" for s in range(first, layer.n_states)]
-                names += [name] if output == "labels" else states
+        for name, size in zip(factor_names(self) if factors is None else factors, n_states, strict=True):
+            names += [name] if output == "labels" else [f"{name}_state{s}" for s in range(first, size)]
         return names
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -49,7 +49,8 @@ def labels_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: s
 def outputs_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str, output: str) -> "pa.Table":
     """The probabilities or the log-odds of the states of every factor for each sample, as ``transform`` gives them."""
     columns = model.columns_of(X, output)
-    return _by_row(dict(zip(model.column_names(output), columns.T, strict=True)), row_names, row_title)
+    names = model.column_names(output, titles_of(model))
+    return _by_row(dict(zip(names, columns.T, strict=True)), row_names, row_title)
 
 
 def labels_of_states(model: "LayeredEstimator", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":

@@ -1,10 +1,16 @@
 """The names of layers, factors and columns, the same everywhere."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from hicorex.estimators.base import LayeredEstimator
+    from hicorex.fitted.model import FittedModel
+
+
+class Fitted(Protocol):
+    """What has learned something."""
+
+    fitted_: "FittedModel"
 
 
 def layer_name(layer: int) -> str:
@@ -49,14 +55,14 @@ def column_name(column: int) -> str:
     return f"x{column}"
 
 
-def names_of(model: "LayeredEstimator") -> list[list[str]]:
+def names_of(model: Fitted) -> list[list[str]]:
     """The names of the variables, and of the factors of each layer: those that they were given, or their numbers."""
     layers = enumerate(model.fitted_.layers, start=1)
     factors = ([layer.factor_names.get(j, factor_name(k, j)) for j in range(layer.n_factors)] for k, layer in layers)
     return [model.fitted_.variable_names(), *factors]
 
 
-def titles_of(model: "LayeredEstimator") -> list[str]:
+def titles_of(model: Fitted) -> list[str]:
     """The titles of factors in tables that hicorex knows again by them: number and name."""
     titles = []
     for k, (names, layer) in enumerate(zip(names_of(model)[1:], model.fitted_.layers, strict=True), start=1):
@@ -67,6 +73,6 @@ def titles_of(model: "LayeredEstimator") -> list[str]:
     return titles
 
 
-def factor_names(model: "LayeredEstimator") -> list[str]:
+def factor_names(model: Fitted) -> list[str]:
     """The names of the factors of all layers, in the order of ``transform``."""
     return [name for names in names_of(model)[1:] for name in names]

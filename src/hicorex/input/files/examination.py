@@ -358,8 +358,10 @@ class _Examiner:
 
     @staticmethod
     def _are_mostly(known: np.ndarray, counts: np.ndarray) -> bool:
-        """Whether texts are of a kind, but for a few words."""
-        return bool(counts[known].sum() >= MOSTLY * counts.sum() and np.count_nonzero(~known) <= MOST_WORDS)
+        """Whether texts are of a kind, but for a few words, fewer than there are other texts."""
+        n_words = np.count_nonzero(~known)
+        few = n_words <= MOST_WORDS and n_words < np.count_nonzero(known)
+        return bool(few and counts[known].sum() >= MOSTLY * counts.sum())
 
     def _take_identifier(self, at: int, column: pa.ChunkedArray) -> bool:
         """Decide on a long column of texts that some rows show to be an identifier; whether it is one."""
