@@ -65,7 +65,7 @@ def changed(value, at=(3, "c")):
 REFUSED = {
     "an infinity": (lambda m: m.fit(changed(np.inf)), HicorexError, "infinity"),
     "mixed types": (lambda m: m.fit(changed("x")), HicorexError, "Column 'c' mixes types"),
-    "dates": (lambda m: m.fit(NEW.assign(c=pd.Timestamp("2020-01-01"))), HicorexError, "dates"),
+    "periods": (lambda m: m.fit(NEW.assign(c=pd.Period("2020-01"))), HicorexError, "Period"),
     "one sample": (lambda m: m.fit(NEW[:1]), HicorexError, "minimum of 2"),
     "no kind": (lambda m: m.set_params(marginals="x").fit(NEW), HicorexError, "kind 'x'"),
     "weights": (lambda m: m.fit(NEW, sample_weight=np.full(70, -1)), HicorexError, "sample_weight"),

@@ -99,9 +99,9 @@ def test_pipelines_and_cross_validation_warn_here(make):
 
 
 def test_very_many_categories_are_warned_of_here(make):
-    many = X.assign(c=np.arange(len(X)))
-    told_here(lambda: make().fit(many), UserWarning, "very many in column 'c'")
-    told_here(lambda: make().partial_fit(many), UserWarning, "very many in column 'c'")
+    many = pd.concat([X] * 10, ignore_index=True).assign(c=[f"v{i}" for i in range(10 * len(X))])
+    told_here(lambda: make().fit(many), UserWarning, "Column 'c' has another text in nearly every row")
+    told_here(lambda: make().partial_fit(many), UserWarning, "Column 'c' has another text in nearly every row")
 
 
 def test_a_checkpoint_that_cannot_be_written_is_warned_of_here(make, tmp_path, monkeypatch):

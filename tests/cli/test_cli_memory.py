@@ -1,5 +1,6 @@
 """The command line within a limit of memory or of disk: it is kept, and what does not fit costs nothing."""
 
+import gzip
 import os
 import resource
 import signal
@@ -29,12 +30,13 @@ def test_sizes_of_memory_are_read_as_people_write_them():
         memory_size("100MB")
 
 
-def test_texts_beyond_the_limit_are_to_be_converted(run, tmp_path, monkeypatch):
+def test_packed_texts_beyond_the_limit_are_to_be_converted(run, tmp_path, monkeypatch):
     monkeypatch.setattr(large, "OF_LIMIT", 10**6)
-    (tmp_path / "t.csv").write_text("a,b\n" + "1.5,2.5\n" * 200)
-    done = run("fit", "t.csv", "--memory", "600MB")
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1.5,2.5\n" * 200))
+    done = run("fit", "t.csv.gz", "--memory", "600MB")
     assert done.code == 2
-    assert "t.csv, read at once, takes 0.0016 MB, and --memory 0.6GB leaves 0.00018 MB for it; give more" in done.err
+    assert "t.csv.gz, unpacked and read at once, takes more than 0.0016 MB" in done.err
+    assert "and --memory 0.6GB leaves 0.00018 MB for it; give more" in done.err
     assert "format='parquet') and give that folder." in done.err
     assert "standard input; give a file" in run("fit", "-", "--memory", "600MB").err
     np.save("wide.npy", np.zeros((5000, 9000), np.int8))
@@ -166,7 +168,8 @@ def test_results_for_which_there_is_no_room_cost_nothing(tmp_path):
         "from hicorex.__main__ import main\n"
         "main()"
     )
-    words = ["fit", "t", "--layers", "2", "--starts", "1", "--max-iter", "3", "--quiet", "--checkpoint", "c", "--out"]
+    words = ["fit", "t", "--layers", "2", "--starts", "1", "--max-iter", "3", "--quiet", "--checkpoint", "c"]
+    words += ["--kinds", "x2=gaussian", "--out"]  # a model that is smaller than its labels
 
     def run(out, most=resource.RLIM_INFINITY):
         return subprocess.run(
@@ -184,11 +187,13 @@ def test_results_for_which_there_is_no_room_cost_nothing(tmp_path):
     before = held("r")
     os.remove(tmp_path / "c")
     sizes = {name: len(raw) for name, raw in before.items()}
-    for name, part in (("labels.parquet", 0.4), ("model.hicorex", 0.9), ("samples.parquet", 0.3)):
+    for name, part in (("labels.parquet", 0.7), ("model.hicorex", 0.9), ("samples.parquet", 0.3)):
         done = run("r", int(part * sizes[name]))
         assert done.returncode == 2, done.stderr
         (line,) = done.stderr.splitlines()
-        assert line.startswith(f"hicorex: {tmp_path}/r/{name} cannot be written: file too large; free some space")
+        named = f"hicorex: {tmp_path}/r/{name.split('.')[0]}."  # the same rows go to .csv and .parquet
+        assert line.startswith(named)
+        assert "cannot be written: file too large; free some space" in line
         assert line.endswith("The fit so far is in c; give the same command again to go on.")
         assert sorted(os.listdir(tmp_path)) == ["c", "r", "t"]
         assert held("r") == before

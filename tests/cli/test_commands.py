@@ -112,7 +112,7 @@ def test_the_report_of_a_fit_is_that_of_its_samples(wine, run, tmp_path):
 
 
 def test_fit_from_the_command_line_is_that_of_python(wine, tmp_path):
-    model = hicorex.HierarchicalCorex((3, 1), n_states=3, marginals="gaussian", random_state=0).fit(WINE)
+    model = hicorex.HierarchicalCorex((3, 1), n_states=3, random_state=0).fit(WINE)
     loaded = hicorex.load(tmp_path / "wine-results" / "model.hicorex")
     np.testing.assert_array_equal(loaded.layers_[0].alpha_, model.layers_[0].alpha_)
     assert loaded.bounds_.lower == model.bounds_.lower
@@ -192,14 +192,15 @@ def demo(tmp_path_factory):
 def test_demo_shows_truth_bounds_and_structure(demo):
     printed, folder = demo
     assert printed.count("adjusted Rand index: 1.00") == 2
-    assert printed.count("<= TC(X)") == 5
+    assert printed.count("<= TC(X)") == 6
     assert "layers found: 12, 3, 1; there is one factor on top" in printed
     for name in ("example1", "example2", "tree", "breast_cancer"):
         assert sorted(os.listdir(folder / "demo-output" / name)) == sorted(NAMES)
         assert is_written(folder / "demo-output" / f"{name}.csv", "example")  # so that --overwrite replaces it
     counts = re.findall(r"state \d: +(\d+)", printed)
-    malignant, benign = np.array(counts, int).reshape(2, 2)
-    assert max(malignant[0] + benign[1], malignant[1] + benign[0]) / 569 > 0.9
+    by_state = np.array(counts, int).reshape(2, -1)  # malignant and benign
+    assert by_state.sum() == 569
+    assert by_state.max(axis=0).sum() > 0.85 * 569  # told by the likelier one of each state
 
 
 def test_the_commands_of_the_readme_say_what_it_says(demo, run, monkeypatch):

@@ -61,6 +61,24 @@ def test_skewed_and_heavy_tailed_columns_are_read_by_rank_and_clusters_are_not(s
     assert by_rank(both).tolist() == [True] * 12 + [False] * 8
 
 
+def test_columns_that_tell_as_much_either_way_go_with_the_others():
+    X = np.exp(1.5 * groups(400))
+    X[:, 3] = np.log(X[:, 3])
+    assert by_rank(X).all()
+    trial = try_amounts(X, [], np.ones(400))
+    assert trial.ranked[1, 3] < amount_kinds.MARGIN * trial.plain[1, 3] + trial.chance[1]
+    X[:, 4:] = groups(400)[:, 4:]
+    assert by_rank(X).sum() == 3
+
+
+def test_sorted_rows_tell_what_shuffled_ones_do():
+    X = np.exp(1.5 * groups(5000))
+    ordered = X[np.argsort(X[:, 0])]
+    assert kinds(ordered) == kinds(X) == ["rank"] * 12
+    far = clusters(5000)
+    assert kinds(far[np.argsort(far[:, 0])]) == kinds(far) == ["gaussian"] * 8
+
+
 def test_noise_and_copies_are_read_as_they_are():
     rng = np.random.default_rng(0)
     for n_rows in (20, 60, 1000):

@@ -2,14 +2,18 @@
 
 import datetime
 import decimal
+import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from written import arrow_file, cells, decision, lines, npy, parquet, read, read_for, reasons
 
-from hicorex import HicorexError
+import hicorex
+from hicorex import Corex, HicorexError
 from hicorex.input.words import reason_in_words
 
 
@@ -238,18 +242,35 @@ def test_types_of_arrow_columns_decide():
     assert found.decisions[9].missing == pytest.approx(2 / 3)
 
 
-def test_text_of_files_with_types_stays_text():
-    """Parquet says that a column is text: codes of digits are no amounts, and "NA" is a country."""
-    codes = pa.array(["10", "20", "NA"] * 20)
-    table = pa.table({"code": codes.dictionary_encode(), "plain": codes, "gap": ["u", None, ""] * 20, "f": range(60)})
-    read_back = read(parquet(table))
-    assert decision(read_back, "code") == ("categorical", "text, 3 different")
-    assert decision(read_back, "plain") == ("categorical", "text, 3 different")
-    assert [d.missing for d in read_back.decisions] == pytest.approx([0, 0, 0, 0])
-    assert cells(read_back)["gap"][:3] == ["u", "not ticked", "not ticked"]
-    assert cells(read_back)["code"][:3] == ["10", "20", "NA"]
-    again = read_for(parquet(table), {"code": "text"})
-    assert again.frame.column(0).to_pylist()[:3] == ["10", "20", "NA"]
+def test_text_is_read_alike_whichever_format_it_comes_in():
+    """A frame, and the CSV and Parquet files that it is written to, have one reading."""
+    rng = np.random.default_rng(0)
+    some = rng.integers(900, size=60)
+    table = pa.table(
+        {
+            "code": ["10", "20", "NA"] * 20,
+            "gap": ["u", None, "", "v"] * 15,
+            "price": [f"${1000 + i:,}" for i in some],
+            "age": ["unknown" if i % 30 == 0 else str(20 + i) for i in range(60)],
+            "clock": [f"{i % 24:02}:{i:02}" for i in range(60)],
+            "late": [f"2020-01-{i % 28 + 1:02}T{i % 24:02}:30:00Z" for i in range(60)],
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        typed, frame = read(parquet(table)), hicorex.read_table(table)
+    text = read(
+        lines(",".join(table.column_names), [[f'"{cell or ""}"' for cell in row.values()] for row in table.to_pylist()])
+    )
+    assert reasons(typed) == reasons(frame) == reasons(text)
+    assert decision(typed, "code") == ("categorical", "whole numbers, 2 different")
+    assert decision(typed, "clock") == ("gaussian", "times: read as parts of a day")
+    assert decision(typed, "late") == ("gaussian", "dates: read as days since 1970-01-01")
+    assert [d.unit for d in typed.decisions] == ["", "", "$", "", "", ""]
+    for name in ("price", "age", "clock", "late"):
+        assert_allclose(np.array(cells(typed)[name], float), np.array(cells(text)[name], float), err_msg=name)
+    new = read_for(parquet(table), {"clock": "number"}, forms=typed.forms)
+    assert cells(new)["clock"][:2] == [0, pytest.approx(61 / 1440)]
 
 
 def test_columns_of_unusual_types_are_told_used_or_refused():
@@ -282,3 +303,23 @@ def test_columns_of_unusual_types_are_told_used_or_refused():
     for name in ("list", "bytes"):
         with pytest.raises(HicorexError, match=f"Column '{name}' holds values of type .*, which cannot name rows"):
             read(source, row_names=name)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.date_range("2020", periods=60),
+        pd.date_range("2020", periods=60, tz="UTC"),
+        pd.to_timedelta(range(60), unit="D"),
+        pl.Series([datetime.date(2020, 1, 1) + datetime.timedelta(days=i) for i in range(60)]),
+    ],
+    ids=["pandas", "zoned", "lengths of time", "polars"],
+)
+def test_times_of_data_frames_are_days(times):
+    frame = (pl if isinstance(times, pl.Series) else pd).DataFrame({"when": times, "day": np.arange(60.0)})
+    model = Corex(1, n_states=2, marginals="gaussian", random_state=0).fit(frame)
+    encoder = model.fitted_.layers[0].encoder
+    assert list(encoder.kinds) == ["gaussian", "gaussian"]
+    spread = encoder.spread * encoder.size
+    assert spread[0] == pytest.approx(spread[1])
+    assert model.clusters_.tolist() == [0, 0]

@@ -47,6 +47,18 @@ def test_a_second_header_names_columns_without_a_name():
     assert table.frame.num_rows == 60
 
 
+def test_a_second_header_that_boxes_repeat_is_no_sample():
+    rows = [
+        ("", "Car", "Bike", "Answer"),
+        *[(7 + 3 * i, "Car" if i % 2 else "", "Bike" if i % 3 else "", "yn"[i % 2]) for i in range(60)],
+    ]
+    table = read(lines("id,Own,,", rows))
+    assert table.names == ["Own", "Bike", "Answer"]
+    assert table.frame.num_rows == 60
+    assert decision(table, "Bike") == ("categorical", "one value or nothing: ticked or not")
+    assert read(lines("id,Own,,", [(1, *rows[0][1:]), *rows[1:]])).frame.num_rows == 61
+
+
 def test_first_rows_with_words_in_them_stay_samples():
     rows = [("u", "unknown", 1.5), *[("uv"[i % 2], i * 7 % 90, i + 0.5) for i in range(60)]]
     table = read(lines("a,b,c", rows))
@@ -62,6 +74,12 @@ def test_a_row_of_totals_is_no_sample():
     assert table.frame.num_rows == 30
     assert "the last row, 'Total', holds sums or means of the others, no sample" in notes(table)
     assert read(lines("group,a,b", [*rows, ("Total", 5, 7)])).frame.num_rows == 31
+    both = read(lines("group,a,b", [("", "kg", "cm"), *rows, total]))
+    assert both.frame.num_rows == 30
+    assert [d.unit for d in both.decisions] == ["", "kg", "cm"]
+    paid = [(f"r{i % 9}", f"${1000 + a}", b) for i, (a, b) in enumerate(numbers.tolist())]
+    total = ("Total", f"${1000 * 30 + numbers[:, 0].sum()}", numbers[:, 1].sum())
+    assert read(lines("group,a,b", [*paid, total])).frame.num_rows == 30
 
 
 def test_lines_of_a_title_are_skipped():
@@ -71,6 +89,9 @@ def test_lines_of_a_title_are_skipped():
     assert table.frame.num_rows == 20
     with pytest.raises(HicorexError, match="line 31: 3 fields where the header has 2"):
         read(text + "\n" * 7 + "1,2,3\n", skip_lines=2)
+    for title in ("Sales of 2020\nby region,\n\n", "Sales of 2020,,\nby region,,\n\n"):
+        with pytest.raises(HicorexError, match="line 1: it looks like a title above the names; say --skip-lines 3"):
+            read(title + lines("a,b,c", [(i + 0.5, i % 3, i % 4) for i in range(20)]))
     with pytest.raises(HicorexError, match="no more than the lines that --skip-lines 99 leaves out"):
         read(text, skip_lines=99)
 

@@ -1,6 +1,5 @@
 """Tables of a bad shape and columns of bad types are refused by an error that names the column."""
 
-import datetime
 
 import numpy as np
 import pandas as pd
@@ -107,22 +106,6 @@ def test_mixed_or_unusable_objects_are_refused_with_the_column(values):
 def test_nested_polars_columns_are_refused_with_the_column(values):
     odd = pl.Series([values] * len(X), dtype=pl.Array(pl.Float64, 2) if isinstance(values, np.ndarray) else None)
     with pytest.raises(HicorexError, match="Column 'odd'"):
-        Corex().fit(pl.DataFrame(X).with_columns(odd=odd))
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [pd.date_range("2020", periods=60), pd.date_range("2020", periods=60, tz="UTC"), pd.to_timedelta(range(60))],
-    ids=["datetime", "zoned", "timedelta"],
-)
-def test_pandas_datetimes_are_refused_with_the_column_and_the_remedy(odd):
-    with pytest.raises(HicorexError, match="Column 'odd' holds dates or times; leave it out or turn it into"):
-        Corex().fit(frame(odd))
-
-
-def test_polars_dates_are_refused_with_the_column_and_the_remedy():
-    odd = pl.Series([datetime.date(2020, 1, 1)] * len(X))
-    with pytest.raises(HicorexError, match="Column 'odd' holds dates or times; leave it out or turn it into"):
         Corex().fit(pl.DataFrame(X).with_columns(odd=odd))
 
 

@@ -126,7 +126,7 @@ def test_no_cell_of_a_result_runs(results, delimiter):
     for name in (own for own in NAMES if own.endswith(".csv")):
         raw = (folder / name).read_bytes()
         assert not [cell for cell in cells_of(raw, delimiter) if runs(cell)], name
-        assert b"=1+2" in raw
+        assert b"=1+2" in raw or name == "pairs.csv"  # which has no row here
 
 
 def test_our_reader_gives_results_back(results):

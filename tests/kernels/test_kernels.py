@@ -175,10 +175,12 @@ for table in (frame, frame.mask(rng.random(frame.shape) < 0.1), frame > 0.7, pd.
     model = Corex(3, n_init=3, max_iter=15, tol=0, random_state=0).fit(table)
     digest.update(np.array(model.bounds_.lower).tobytes() + model.transform(table).tobytes())
     digest.update(model.history_.tobytes() + model.log_z(table).tobytes())
+    pairs = model.residual_pairs()
+    digest.update(repr(pairs.pairs).encode() + model.fitted_.pairs.log_ratio.tobytes())
 variants = {}
-for family in (kernels.gaussian, kernels.categorical, kernels.labels, kernels.structure):
+for family in (kernels.gaussian, kernels.categorical, kernels.labels, kernels.pairs, kernels.structure):
     for name, loop in vars(family).items():
-        if isinstance(loop, Dispatcher):
+        if isinstance(loop, Dispatcher) and name[0] != "_":  # others are part of those that call them
             variants[family.__name__ + "." + name] = len(loop.signatures)
 print(json.dumps([digest.hexdigest(), variants]))
 """

@@ -38,11 +38,12 @@ def test_every_array_of_a_file_may_be_changed(name, tmp_path):
     header, tensors = taken_apart(RAW[name])
     rng = np.random.default_rng(0)
     refused = 0
+    checked = [place for place in tensors if "histories_" not in place]  # these may hold any numbers
     for place in tensors:
         for _ in range(3):
             file = put_together(header, tensors | {place: changed_array(tensors[place], rng)})
-            refused += not used(file, FEW, tmp_path, report=False)
-    assert refused > 2 * len(tensors)
+            refused += (not used(file, FEW, tmp_path, report=False)) and place in checked
+    assert refused > 2 * len(checked)
 
 
 @pytest.mark.parametrize("name", ["mapping of kinds", "hierarchy of several sizes", "bytes", "auto"])

@@ -91,14 +91,14 @@ def breast_cancer(out: Path, overwrite: bool) -> None:
     file = out / "breast_cancer.csv"
     table = _as_file(file, data.data, overwrite, data.feature_names, {"diagnosis": diagnosis}, ("diagnosis",))
     print(f"Breast cancer: {len(table.names)} measurements of the cell nuclei of {len(diagnosis)} patients")
-    command = f"hicorex fit {file} --exclude diagnosis --states 2 --out {out / 'breast_cancer'}"
+    command = f"hicorex fit {file} --exclude diagnosis --out {out / 'breast_cancer'}"
     print(printable(f"the same as: {command}") + "\n")
     model = HierarchicalCorex("auto", marginals=table.kinds, random_state=0).fit(table.frame)
     print(summary(model.with_cross_fit()))
     first = model.transform(table.frame)[:, 0]
     print("\nThe diagnosis, which the model has not seen, by the state of layer1_factor0:")
     for name in data.target_names:
-        counts = np.bincount(first[diagnosis == name], minlength=2)
+        counts = np.bincount(first[diagnosis == name], minlength=model.layers_[0].n_states_)
         print(f"{name:>10}   " + "   ".join(f"state {state}: {count:3d}" for state, count in enumerate(counts)))
     measures = groupings_of(table.names, {name: _measure(name) for name in table.names})
     write_folder(out / "breast_cancer", model, table, overwrite, measures, "Breast cancer: cell nuclei of 569 patients")

@@ -145,7 +145,6 @@ class Corex(LayeredEstimator):
     tc_: float
     link_pvalues_: np.ndarray
     clusters_: np.ndarray
-    communality_: np.ndarray
     history_: np.ndarray
     histories_: list[np.ndarray]
     n_iter_: int
@@ -269,6 +268,11 @@ class Corex(LayeredEstimator):
         """The number of states of each factor."""
         return self.fitted_.layers[0].n_states
 
+    @property
+    def communality_(self) -> np.ndarray:
+        """The share of each variable's uncertainty that its factors explain, (n_features,)."""
+        return self.fitted_.layers[0].communality
+
     def record(self) -> CorexRecord:
         """The fitted model as files hold it."""
         return corex_record(self.get_params(), self.fitted_, self._output())
@@ -282,7 +286,6 @@ class Corex(LayeredEstimator):
             "tcs_": layer.tcs,
             "link_pvalues_": layer.link_pvalues,
             "clusters_": layer.clusters,
-            "communality_": layer.communality,
             "n_factors_": layer.n_factors,
             "history_": layer.history,
             "histories_": layer.histories,

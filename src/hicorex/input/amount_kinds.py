@@ -26,6 +26,8 @@ MARGIN, BY_CHANCE = 1.01, 0.2
 TWINS = 0.9999
 # Kurtosis from which on tails are heavy, that of a Gaussian being 3.
 HEAVY = 5
+# From this share of the columns on the others, if they tell as much either way, are read alike.
+MOST_AGREE = 0.75
 # A value that more than this share of the samples has cannot be spread by ranks.
 MOST_OF_ONE_VALUE = 0.5
 
@@ -46,10 +48,14 @@ class Trial(NamedTuple):
 
     @property
     def by_rank(self) -> np.ndarray:
-        """(c,), which columns tell more by their ranks, whichever stand-in is asked; of heavy tails, not less."""
+        """(c,), which columns tell more by their ranks, whichever stand-in is asked.
+
+        Not less will do of heavy tails. Columns that tell as much either way go with all others where these agree.
+        """
         more = (self.ranked > MARGIN * self.plain + self.chance).all(axis=0)
         less = (self.plain > MARGIN * self.ranked + self.chance).all(axis=0)
-        return np.where(self.heavy, ~less, more) & ~self.clumped
+        sure = np.where(self.heavy, ~less, more) & ~self.clumped
+        return ~less & ~self.clumped if sure.mean() >= MOST_AGREE else sure
 
     @property
     def all_by_rank(self) -> bool:

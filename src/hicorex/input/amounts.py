@@ -9,8 +9,8 @@ from hicorex.exceptions import HicorexError
 from hicorex.input.amount_kinds import try_amounts
 from hicorex.input.readers import Form, Reader
 
-# The rows that tell, in ranges spread over the table.
-SAMPLE_ROWS, N_RANGES = 1000, 10
+# The most rows that tell, drawn from all of the table, since neighbours are alike in one that is sorted.
+SAMPLE_ROWS = 1000
 # Fewer samples cannot tell.
 FEWEST = 20
 # A table of more columns than this is judged by some of them, this number, and its amounts are all of one kind.
@@ -43,25 +43,22 @@ class AmountSample(NamedTuple):
         return values, codes
 
 
-def sampled(table: Reader, weight: np.ndarray, rows: slice, ranges: Sequence[slice]) -> list[AmountSample]:
-    """What is taken of some rows of a table, which are these, by the ranges of rows that tell."""
-    looked = looked_at(table.shape[1])
-    samples = []
-    for chosen in ranges:
-        own = slice(max(chosen.start, rows.start) - rows.start, min(chosen.stop, rows.stop) - rows.start)
-        if own.start < own.stop:
-            part = table.cut(own)
-            forms = part.forms()
-            numeric = np.array([forms[i].is_numeric for i in looked.tolist()], bool)
-            numbers = np.full((part.shape[0], looked.size), np.nan)
-            numbers[:, numeric] = _numbers_of(part, looked[numeric])
-            coded = {}
-            for at, i in enumerate(looked.tolist()):
-                if forms[i] is Form.CATEGORIES:
-                    values = part.categories(i)[0]
-                    coded[at] = values, part.codes(i, values)[0]
-            samples.append(AmountSample(numbers, coded, weight[own]))
-    return samples
+def sampled(table: Reader, weight: np.ndarray, first: int, telling: np.ndarray) -> list[AmountSample]:
+    """What is taken of some rows of a table, the first of which is this, if any of those that tell is among them."""
+    chosen = telling[np.searchsorted(telling, first) : np.searchsorted(telling, first + table.shape[0])] - first
+    if not chosen.size:
+        return []
+    part = table if chosen.size == table.shape[0] else table.take(chosen)
+    looked, forms = looked_at(table.shape[1]), part.forms()
+    numeric = np.array([forms[i].is_numeric for i in looked.tolist()], bool)
+    numbers = np.full((chosen.size, looked.size), np.nan)
+    numbers[:, numeric] = _numbers_of(part, looked[numeric])
+    coded = {}
+    for at, i in enumerate(looked.tolist()):
+        if forms[i] is Form.CATEGORIES:
+            values = part.categories(i)[0]
+            coded[at] = values, part.codes(i, values)[0]
+    return [AmountSample(numbers, coded, weight[chosen])]
 
 
 def _numbers_of(part: Reader, columns: np.ndarray) -> np.ndarray:
@@ -74,16 +71,15 @@ def _numbers_of(part: Reader, columns: np.ndarray) -> np.ndarray:
         return np.hstack([_numbers_of(part, columns[[at]]) for at in range(columns.size)])
 
 
-def ranges_of(n_rows: int) -> list[slice]:
+def telling_rows(n_rows: int) -> np.ndarray:
     """The rows that tell, in order.
 
-    >>> ranges_of(70), len(ranges_of(10**6)), ranges_of(10**6)[-1]
-    ([slice(0, 70, None)], 10, slice(999900, 1000000, None))
+    >>> telling_rows(70).size, telling_rows(10**6).size, bool(telling_rows(10**6)[500] > 400_000)
+    (70, 1000, True)
     """
     if n_rows <= SAMPLE_ROWS:
-        return [slice(0, n_rows)]
-    height = SAMPLE_ROWS // N_RANGES
-    return [slice(first, first + height) for first in np.linspace(0, n_rows - height, N_RANGES).astype(int).tolist()]
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False))
 
 
 def looked_at(n_columns: int) -> np.ndarray:

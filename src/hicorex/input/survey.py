@@ -10,7 +10,7 @@ from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import ColumnTypeError, HicorexError
-from hicorex.input.amounts import AmountSample, ranges_of, read_by_rank, sampled
+from hicorex.input.amounts import AmountSample, read_by_rank, sampled, telling_rows
 from hicorex.input.column_kinds import KINDS, MOST_CODES, are_codes
 from hicorex.input.marginal_kinds import AUTO, Wishes
 from hicorex.input.readers import Form, Reader, SparseReader, column_name, slices
@@ -148,7 +148,7 @@ class Surveyor:
         self._step = int(np.ceil(n_rows / most))
         self._n_columns = len(kinds)
         self._names = names
-        self._telling = ranges_of(n_rows) if self._open.size else []
+        self._telling = telling_rows(n_rows if self._open.size else 0)
 
     def look(self, table: Reader, weight: np.ndarray, rows: slice) -> Survey:
         """What some rows of the table tell, of these weights (T,)."""
@@ -179,7 +179,7 @@ class Surveyor:
             categories,
             gaps,
             held,
-            sampled(table, weight, rows, self._telling),
+            sampled(table, weight, rows.start, self._telling),
         )
 
     def _look_at_open(

@@ -6,8 +6,6 @@ Times of day and lengths of time are days as well: half a day is 0.5.
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 # What one day has of each unit of Arrow's times.
 IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -17,9 +15,13 @@ def days_of(column: Any) -> np.ndarray:
     """An Arrow column of dates or times, (N,), as days; NaN where missing.
 
     >>> import datetime
+    >>> import pyarrow as pa
     >>> days_of(pa.array([datetime.date(1970, 1, 2), None, datetime.date(2007, 11, 11)])).tolist()
     [1.0, nan, 13828.0]
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     kind = column.type
     if pa.types.is_date32(kind):
         whole, per_day = column.cast(pa.int32()), 1

@@ -24,13 +24,18 @@ def jit_as_written(function):
     return jit(function, _OPTIONS | {"fastmath": False})
 
 
-def inlined(function):
+def inlined(function, options=_OPTIONS):
     """Compile into each loop that calls it.
 
     A function that is called may else be one of several machine codes for it, which round differently: that of the
     process that compiled it, or that of the loop in the cache.
     """
-    return njit(forceinline=True, **_OPTIONS)(function)
+    return njit(forceinline=True, **options)(function)
+
+
+def inlined_as_written(function):
+    """The same for sums whose order must not follow where arrays happen to lie in memory."""
+    return inlined(function, _OPTIONS | {"fastmath": False})
 
 
 def _polynomial(function, degree, end, dtype):

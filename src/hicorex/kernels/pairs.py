@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from hicorex.kernels.compiled import inlined, jit
+from hicorex.kernels.compiled import inlined, inlined_as_written, jit, jit_as_written
 
 # Labels of less probability are not looked at.
 TINY = 1e-12
@@ -20,6 +20,8 @@ TINY = 1e-12
 ROUNDS, CLOSE = 30, 1e-4
 # No ratio is larger: one that few samples show would make the mean of others unsure.
 LARGEST_LOG_RATIO = 7.0
+# Of numbers none is smaller: what has not been seen may happen.
+SMALLEST_LOG_RATIO = -10.0
 # Beyond this correlation the levels of numbers are too coarse.
 LARGEST_CORRELATION = 0.995
 
@@ -128,7 +130,7 @@ def count(cells, layout, ratio, labels, sample_weight, half, joint, own, parents
                     children[h, child] += w
 
 
-@jit
+@jit_as_written
 def log_ratios(layout, is_number, joint, parents, children, prior_samples, out):
     """log q(v | y, a) / q(v | y), q being smoothed estimates from counts, into out as joint."""
     columns, _, states, n_levels, _, _, pooled, of_joint, of_parents, of_children = layout
@@ -153,13 +155,21 @@ def log_ratios(layout, is_number, joint, parents, children, prior_samples, out):
             _normalise(parent, child, result[0])
 
 
-@inlined
+@inlined_as_written
+def _total(values):
+    total = 0.0
+    for at in range(values.size):
+        total += values[at]
+    return total
+
+
+@inlined_as_written
 def _middle(level, n_levels):
     """The middle of a level of a number, in standard deviations: levels are a quarter wide."""
     return (level + 0.5 - 0.5 * n_levels) * 0.25
 
 
-@jit
+@inlined_as_written
 def _of_numbers(table, out):
     """Of two numbers: a normal distribution of their correlation in counts (A, V) of their levels."""
     n_parent, n_child = table.shape
@@ -178,10 +188,11 @@ def _of_numbers(table, out):
         t = _middle(a, n_parent)
         for v in range(n_child):
             u = _middle(v, n_child)
-            out[a, v] = level - half_precision * r * (r * (t * t + u * u) - 2 * t * u)
+            log_ratio = level - half_precision * r * (r * (t * t + u * u) - 2 * t * u)
+            out[a, v] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
-@jit
+@inlined_as_written
 def _of_number_and_categories(table, out):
     """Of categories and a number: a normal distribution in each category, from counts (C, L); out (C, L)."""
     n_categories, n_levels = table.shape
@@ -214,17 +225,17 @@ def _of_number_and_categories(table, out):
             density[c] = math.exp(-0.5 * (u - mean[c]) ** 2 / variance[c]) / math.sqrt(variance[c]) + 1e-30
             mixture += count[c] / max(total, 1e-300) * density[c]
         for c in range(n_categories):
-            # No less than e^-10: what has not been seen may happen.
-            out[c, level] = math.log(max(density[c] / max(mixture, 1e-300), 4.5e-5))
+            log_ratio = math.log(max(density[c] / max(mixture, 1e-300), 1e-300))
+            out[c, level] = max(log_ratio, SMALLEST_LOG_RATIO)
 
 
-@jit
+@inlined_as_written
 def _of_pooled_categories(table, parent, child, out):
     """Of categories, the same ratio in all states: counts over those expected if they were independent in each."""
     n_parent, n_child = table.shape
     out[:] = 0
     for s in range(len(parent)):
-        size = max(parent[s].sum(), 1e-300)
+        size = max(_total(parent[s]), 1e-300)
         for a in range(n_parent):
             for v in range(n_child):
                 out[a, v] += parent[s, a] * child[s, v] / size
@@ -233,7 +244,7 @@ def _of_pooled_categories(table, parent, child, out):
             out[a, v] = math.log((table[a, v] + 0.5) / (out[a, v] + 0.5))
 
 
-@jit
+@inlined_as_written
 def _of_categories(table, parent, child, prior_samples, out):
     """Of categories, by state: counts (S, A, V) drawn towards the same odds ratios in all states.
 
@@ -244,7 +255,7 @@ def _of_categories(table, parent, child, prior_samples, out):
     pooled, expected = np.zeros((n_parent, n_child)), np.zeros((n_parent, n_child))
     total = 0.0
     for s in range(n_joint):
-        size = parent[s].sum()
+        size = _total(parent[s])
         total += size
         for a in range(n_parent):
             for v in range(n_child):
@@ -259,14 +270,17 @@ def _of_categories(table, parent, child, prior_samples, out):
         _fit_margins(fitted, parent, child)
         if change < CLOSE:
             break
+    of_all = 0.0
+    for a in range(n_parent):
+        of_all += _total(pooled[a])
     for s in range(n_joint):
-        size = parent[s].sum()
+        size = _total(parent[s])
         for v in range(n_child):
             # One more sample as in the state and over all states, and levels of the parent that may yet occur.
-            alone = (child[s, v] + (pooled[:, v].sum() + 1.0 / n_child) / (pooled.sum() + 1)) / (size + 1)
+            alone = (child[s, v] + (_total(pooled[:, v]) + 1.0 / n_child) / (of_all + 1)) / (size + 1)
             average = 0.0
             for a in range(n_parent):
-                given = fitted[s, a].sum()
+                given = _total(fitted[s, a])
                 prior = fitted[s, a, v] / given if given > 0 else alone
                 out[s, a, v] = (table[s, a, v] + prior_samples * prior + alone) / (parent[s, a] + prior_samples + 1)
                 average += (parent[s, a] + 1.0 / n_parent) / (size + 1) * out[s, a, v]
@@ -274,39 +288,39 @@ def _of_categories(table, parent, child, prior_samples, out):
                 out[s, a, v] = min(math.log(out[s, a, v] / average), LARGEST_LOG_RATIO)
 
 
-@jit
+@inlined_as_written
 def _fit_pooled(fitted, pooled):
     """Scale a table (S, A, V) to these sums over states (A, V); returns the largest relative change."""
     largest = 0.0
     for a in range(pooled.shape[0]):
         for v in range(pooled.shape[1]):
-            size = fitted[:, a, v].sum()
+            size = _total(fitted[:, a, v])
             ratio = pooled[a, v] / size if size > 0 else 0.0
             largest = max(largest, abs(ratio - 1))
             fitted[:, a, v] *= ratio
     return largest
 
 
-@jit
+@inlined_as_written
 def _fit_margins(fitted, parent, child):
     """Scale a table (S, A, V) to its margins by state, those of one more sample of even levels (S, A) and (S, V)."""
     n_joint, n_parent, n_child = fitted.shape
     for s in range(n_joint):
         for v in range(n_child):
-            size = fitted[s, :, v].sum()
+            size = _total(fitted[s, :, v])
             fitted[s, :, v] *= (child[s, v] + 1.0 / n_child) / size if size > 0 else 0.0
         for a in range(n_parent):
-            size = fitted[s, a].sum()
+            size = _total(fitted[s, a])
             fitted[s, a] *= (parent[s, a] + 1.0 / n_parent) / size if size > 0 else 0.0
 
 
-@jit
+@inlined_as_written
 def _normalise(parent, child, log_ratio):
     """Let the mean ratio of independent levels be one, by the margins (S, A) and (S, V)."""
     n_parent, n_child = log_ratio.shape
     mean = total = 0.0
     for s in range(len(parent)):
-        size = parent[s].sum()
+        size = _total(parent[s])
         if size > 0:
             total += size
             for a in range(n_parent):
@@ -316,7 +330,7 @@ def _normalise(parent, child, log_ratio):
         log_ratio -= math.log(max(mean / total, 1e-300))
 
 
-@jit
+@jit_as_written
 def excess_ratios(layout, log_ratio, parents, spread, out):
     """sum_v p(v | y) (q(v | y, a) / q(v | y) - 1), by state and level a of the parent, into out.
 
@@ -335,7 +349,7 @@ def excess_ratios(layout, log_ratio, parents, spread, out):
                         out[at] += spread[at_children[p] + s * n_child + v] * (ratio - 1)
 
 
-@jit
+@jit_as_written
 def mean_gains(layout, log_ratio, joint, own, parents, excess, out):
     """Sums over samples by counts, (3, P): of log-ratios, of their excess, and of the excess of a sample by itself."""
     of_joint, at_parents = layout[7], layout[8]

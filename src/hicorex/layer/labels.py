@@ -77,4 +77,10 @@ def labels_of_samples(state: State, sample: Data, engine: Engine) -> np.ndarray:
 
 def labels_by(state: State, data: Data, engine: Engine) -> np.ndarray:
     """The most likely states of samples in memory, (m, N)."""
-    return most_likely(labels_of_samples(state, data, engine))
+    blocks, coefficients = data.blocks, block_coefficients(state, data, engine)
+
+    def of_tile(part: Part, rows: slice) -> np.ndarray:
+        labels, _ = label_tile(state, blocks, coefficients, part.tile(blocks, rows))
+        return most_likely(labels)
+
+    return np.concatenate(list(engine.tiles(of_tile, data.parts)), axis=1)

@@ -25,9 +25,7 @@ def splits(cv: Any, n_samples: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         check_folds(cv, n_samples)
     splitter = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, Integral) else check_cv(cv)
     for training, held_out in splitter.split(np.empty((n_samples, 0))):
-        if len(training) < 2:
-            raise HicorexError(f"cv leaves {len(training)} sample to fit to; give more samples or other folds.")
-        yield training, held_out
+        yield _enough(training), held_out
 
 
 def check_folds(cv: Any, n_samples: int) -> None:
@@ -54,4 +52,11 @@ def random_folds(place: np.ndarray, n_folds: int) -> Iterator[tuple[np.ndarray, 
     n_places = int(place.max()) + 1
     fold = np.random.default_rng(0).permutation(n_places)[place] % min(n_folds, n_places)
     for at in range(int(fold.max()) + 1):
-        yield np.flatnonzero(fold != at), np.flatnonzero(fold == at)
+        yield _enough(np.flatnonzero(fold != at)), np.flatnonzero(fold == at)
+
+
+def _enough(training: np.ndarray) -> np.ndarray:
+    """Training samples, refused if they are fewer than two."""
+    if len(training) < 2:
+        raise TooFewSamplesError(f"cv leaves {len(training)} sample to fit to; give more samples or other folds.")
+    return training

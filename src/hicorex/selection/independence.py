@@ -16,8 +16,8 @@ from hicorex.marginals.sparse import SparseTile
 LOCATION, SPREAD = 0.8, 0.2
 # Categories that each state would have fewer times are tested as one.
 LEAST_COUNT = 5
-# Columns that are ranked at a time.
-FEW_COLUMNS = 64
+# Cells that are ranked at a time, if a column has no more.
+FEW_CELLS = 2**20
 
 # What a column itself adds to the scores of its owner, in the form that a family has it.
 OwnTerms = Any
@@ -210,11 +210,12 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
     [[0.67, 0.0, -0.67]]
     """
     scores = np.empty(values.shape, np.float32)
-    for first in range(0, len(values), FEW_COLUMNS):
-        some = values[first : first + FEW_COLUMNS]
+    step = max(1, FEW_CELLS // max(values.shape[1], 1))
+    for first in range(0, len(values), step):
+        some = values[first : first + step]
         ranks = rankdata(some, axis=1, nan_policy="omit")
         observed = np.maximum(np.count_nonzero(~np.isnan(some), axis=1), 1)[:, None]
-        scores[first : first + FEW_COLUMNS] = np.where(np.isnan(some), 0, ndtri((ranks - 0.5) / observed))
+        scores[first : first + step] = np.where(np.isnan(some), 0, ndtri((ranks - 0.5) / observed))
     return scores
 
 

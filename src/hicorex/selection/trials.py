@@ -35,6 +35,9 @@ MOST_ITERATIONS_ABOVE = 8
 # Nothing of a trial is drawn by chance.
 SEED = np.random.SeedSequence(0)
 
+# A column of fewer different numbers is as one of categories: equal samples are usual, and no copies.
+FEW_VALUES = 6
+
 # Standard errors by which a difference must exceed zero.
 LEAST_ERRORS = 2.0
 
@@ -241,7 +244,7 @@ def places_of(data: Data) -> np.ndarray:
         return in_turn
     samples = [tuple(of_block) for of_block in data.samples]
     _, first, group = np.unique(samples[numbers[0]][0][0], return_index=True, return_inverse=True)
-    if first.size in (1, data.n_samples):
+    if first.size < FEW_VALUES or first.size == data.n_samples:
         return in_turn
     original = first[group]
     copies = all((array == array[..., original]).all() for of_block in samples for array in of_block)

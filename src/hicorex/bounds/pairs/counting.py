@@ -32,7 +32,8 @@ class Layout(NamedTuple):
     @classmethod
     def of(cls, reader: CellReader, pairs: np.ndarray, links: np.ndarray, n_states: int) -> Self:
         """The layout of pairs (2, P) of child and parent, by the factors of each column (D, n), -1 after the last."""
-        factors = np.ascontiguousarray(links[:, pairs[0]])
+        # All arrays in one order, so that no loop is compiled for two.
+        pairs, factors = np.ascontiguousarray(pairs), np.ascontiguousarray(links[:, pairs[0]])
         n_joint = n_states ** (factors >= 0).sum(axis=0)
         n_levels = reader.n_levels[pairs]
         cells = n_levels.prod(axis=0)

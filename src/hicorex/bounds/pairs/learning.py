@@ -123,7 +123,7 @@ class _Tables:
         found = candidate_pairs(
             self._cells[:, self._rows],
             self._reader.is_number[self._varying],
-            most_likely(labels[:, :, self._rows]),
+            most_likely(labels.take(self._rows, axis=2)),
             links[:, self._varying],
         )
         return self._varying[np.concatenate([found, found[::-1]], axis=1)]

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -134,7 +135,7 @@ def find_dialect(head: Head, name: str, style: TextStyle) -> Dialect:
     decimal = style.decimal or _find_decimal(lines, delimiter)
     header = _is_header(lines, decimal, {*MISSING, *style.missing}) if style.header is None else style.header
     if header:
-        _refuse_title(sample, lines[0], name)
+        _refuse_title(sample, lines, name)
     if header and len(sample) == 1 and head.is_all:
         raise HicorexError(f"{name} has a header and no rows; give a file with rows.")
     widths = {record.n_fields for record in sample[1 if header else 0 :]}
@@ -200,12 +201,18 @@ def _is_header(lines: list[list[str]], decimal: str, missing: set[str]) -> bool:
     return named or not fraction
 
 
-def _refuse_title(sample: list[Record], first: list[str], name: str) -> None:
-    below = {record.n_fields for record in sample[1:]}
-    titled = len(below) == 1 and sample[0].n_fields < min(below) - 1
-    if titled or (len(first) > 2 and first[0].strip() and not any(map(str.strip, first[1:]))):
-        line = sample[0].line
-        raise HicorexError(f"{name}, line {line}: it looks like a title above the names; say --skip-lines {line}.")
+def _refuse_title(sample: list[Record], lines: list[list[str]], name: str) -> None:
+    """Refuse lines above the names: shorter than most others, or of one cell that is not empty."""
+    first, filled = lines[0], [sum(map(bool, map(str.strip, cells))) for cells in lines]
+    widths = Counter(record.n_fields for record in sample[1:])
+    width, n_wide = widths.most_common(1)[0] if widths else (0, 0)
+    is_short = 2 * n_wide > len(sample) - 1 and len(first) < width - 1
+    if is_short or (len(first) > 2 and first[0].strip() and filled[0] == 1):
+        names = zip(sample, filled, strict=False)
+        line = next((record.line for record, n in names if record.n_fields == width and n > 1), sample[0].line + 1)
+        raise HicorexError(
+            f"{name}, line {sample[0].line}: it looks like a title above the names; say --skip-lines {line - 1}."
+        )
 
 
 def _name_fields(

@@ -26,7 +26,7 @@ from hicorex.input.column_kinds import (
     verdict_on_texts,
 )
 from hicorex.input.files.amounts import amounts_in
-from hicorex.input.files.dates import are_mostly_dates, day_first, days_in
+from hicorex.input.files.dates import are_mostly_dates, are_mostly_times, day_first, days_in
 from hicorex.input.files.formats import dense
 from hicorex.input.files.literals import BLANKS, numeric_markers
 from hicorex.input.files.text_columns import (
@@ -342,12 +342,16 @@ class _Examiner:
             by_day = day_first(texts)
             written = Written.DATE_BY_DAY if by_day else Written.DATE
             values, unit = days_in(texts, by_day), ""
+        elif once(are_mostly_times, texts):
+            written, unit, values = Written.DATE, "", days_in(texts, False)
         else:
             return False
         known = ~np.isnan(values)
         if not self._are_mostly(known, counts):
             return False
         self._take_alone(at, values_of(codes, values), tuple(texts.filter(pa.array(~known)).to_pylist()), unit, written)
+        if self._decided[at].reason is ColumnReason.DATES and once(are_mostly_times, texts):
+            self._decided[at] = self._decided[at]._replace(reason=ColumnReason.TIMES)
         unique = written is not Written.AMOUNT and len(texts) == len(codes)
         self._result.names_rows[at] = self._result.names_rows[at] or unique
         return True
@@ -364,6 +368,8 @@ class _Examiner:
         if len(texts) <= SAMPLE_ROWS // 2 or len(pc.unique(texts)) < len(texts):
             return False
         if numbers_in(texts, self._decimal).any() or amounts_in(texts, self._decimal) or are_mostly_dates(texts):
+            return False
+        if are_mostly_times(texts):
             return False
         reason = ColumnReason.IDENTIFIER_IN_SAMPLE
         missing = column.null_count / len(column)

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hicorex.input.files.literals import BLANKS
+from hicorex.input.files.amounts import amounts_in
+from hicorex.input.files.literals import BLANKS, MISSING
 from hicorex.input.files.raw import RawTable, name_columns
-from hicorex.input.files.text_columns import is_text, number_pattern
+from hicorex.input.files.text_columns import is_text, number_pattern, numbers_in, tidy_text, to_floats
 from hicorex.input.notes import SecondHeader, TotalRow
 
 # What columns without a name are called, here and by pandas.
@@ -26,7 +27,7 @@ def without_extra_rows(raw: RawTable, second_header: bool | None) -> RawTable:
         return raw
     if second_header or (second_header is None and _has_second_header(raw)):
         raw = _named_by_second(raw)
-    label = _label_of_totals(raw.columns)
+    label = _label_of_totals(raw)
     if label is None:
         return raw
     return raw._replace(columns=raw.columns.slice(0, raw.columns.num_rows - 1), notes=(*raw.notes, TotalRow(label)))
@@ -57,7 +58,21 @@ def _has_second_header(raw: RawTable) -> bool:
             spoiled += _is_alone(table.column(at), some[0])
         elif some[0] in below:
             odd = False
-    return spoiled >= 2 or (spoiled == 1 and odd)
+    return spoiled >= 2 or (spoiled == 1 and odd) or _names_the_unnamed(raw)
+
+
+def _names_the_unnamed(raw: RawTable) -> bool:
+    """Whether the first row has a text for every column without a name, and no value where all samples have one.
+
+    So surveys are written whose boxes, when ticked, hold the name of the box.
+    """
+    table: pa.Table = raw.columns.slice(0, ROWS_BELOW + 1)
+    unnamed = [at for at, name in enumerate(raw.names) if UNNAMED.fullmatch(name)]
+    texts = [table.column(at)[0].as_py() for at in unnamed]
+    if len(texts) < 2 or not all(isinstance(text, str) and text.strip(BLANKS) for text in texts):
+        return False
+    lacks = any(not column[0].is_valid and column.null_count == 1 for column in table.columns)
+    return lacks and len(set(texts)) == len(texts)
 
 
 def _is_alone(column: pa.ChunkedArray, text: str) -> bool:
@@ -80,22 +95,37 @@ def _named_by_second(raw: RawTable) -> RawTable:
     return raw._replace(columns=columns, names=names, units=units, notes=(*raw.notes, SecondHeader(), *notes))
 
 
-def _label_of_totals(table: pa.Table) -> str | None:
+def _label_of_totals(raw: RawTable) -> str | None:
     """How the last row is called if it holds the sums or means of the others, None if it does not."""
+    table: pa.Table = raw.columns
     last = table.num_rows - 1
     labels = [at for at in range(min(3, table.num_columns)) if _labels(table, at)]
     if not labels:
         return None
     agree = []
     for column in table.columns:
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) or not column[last].is_valid:
+        values = _numbers(column, raw.decimal)
+        if values is None or np.isnan(values[-1]):
             continue
-        values = column.to_numpy().astype(float)
         own, others = values[-1], values[:-1]
         close = CLOSE * abs(own)
         agree.append(abs(np.nansum(others) - own) <= close or abs(np.nanmean(others) - own) <= close)
     label = str(table.column(labels[0])[last].as_py())
     return label if agree and 2 * sum(agree) >= len(agree) else None
+
+
+def _numbers(column: pa.ChunkedArray, decimal: str | None) -> np.ndarray | None:
+    """A column of numbers, or of texts that are numbers or amounts, NaN where missing; None for any other."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return column.to_numpy().astype(float)
+    if decimal is None or not is_text(column.type):
+        return None
+    _, codes, _, texts = tidy_text(column, MISSING)
+    is_number = numbers_in(texts, decimal)
+    if len(texts) and is_number.all():
+        return np.append(to_floats(texts, decimal), np.nan)[codes]
+    amounts = amounts_in(texts, decimal)
+    return None if amounts is None else np.append(amounts.values, np.nan)[codes]
 
 
 def _labels(table: pa.Table, at: int) -> bool:

@@ -56,16 +56,22 @@ def read_raw(source: str | Path | BinaryIO, style: TextStyle = TextStyle(), text
             case FileFormat.NUMPY:
                 return _array(whole(name, _load, file, name, form="NumPy"), name)
             case FileFormat.PARQUET:
-                return _arrow(whole(name, _parquet, file, name, form="Parquet"), name)
+                return of_texts(whole(name, _parquet, file, name, form="Parquet"), name)
             case FileFormat.ARROW:
-                return _arrow(whole(name, _feather, file, name, form="Feather"), name)
+                return of_texts(whole(name, _feather, file, name, form="Feather"), name)
             case FileFormat.FEATHER_1:
-                return _arrow(whole(name, _feather_1, file, name, form="Feather"), name)
+                return of_texts(whole(name, _feather_1, file, name, form="Feather"), name)
             case FileFormat.OTHER:
                 data = all_bytes(file, name)
                 if style.encoding is None and is_json(bytes(data[:64])):
-                    return _arrow(read_json(data, name), name)._replace(decimal=".", markers=MISSING)
+                    return of_texts(read_json(data, name), name)
                 return read_text(data, name, style, texts)
+
+
+def of_texts(rows: Any, name: str) -> RawTable:
+    """The columns of rows whose text may be numbers, amounts or dates, as that of a text file."""
+    raw = raw_of(rows, name)
+    return raw._replace(decimal=".", markers=MISSING) if isinstance(raw.columns, pa.Table) else raw
 
 
 def raw_of(rows: Any, name: str) -> RawTable:

@@ -12,8 +12,7 @@ from scipy.sparse import csc_array, issparse
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.input.files.annotated import raw_of_annotated
 from hicorex.input.files.choosing import choose
-from hicorex.input.files.formats import raw_of
-from hicorex.input.files.literals import MISSING
+from hicorex.input.files.formats import of_texts, raw_of
 from hicorex.input.files.new_samples import KnownColumns, read_new
 from hicorex.input.files.raw import RawTable
 from hicorex.input.files.reading import File, decide, decided, name_of, named_errors, prepared, read_file
@@ -184,5 +183,4 @@ def _arrow(frame: nw.DataFrame) -> pa.Table:
 
 
 def _of_frame(table: pa.Table) -> RawTable:
-    raw = raw_of(table.replace_schema_metadata(None), CALLED)
-    return raw._replace(decimal=".", markers=MISSING)
+    return of_texts(table.replace_schema_metadata(None), CALLED)

@@ -20,7 +20,7 @@ class RawTable(NamedTuple):
     names : what the columns are called
     row_names : index of the column that the file itself marks as names of rows, None if it marks none
     notes : what there is to say on the file
-    decimal : the decimal sign of numbers among text; None if columns have types, so that their text is text
+    decimal : the decimal sign of numbers among text; None if text is text, such as labels of codes
     markers : texts that stand for missing values in any such file
     units : by place, what the numbers of columns are of, as the file says in a row of its own
     copies : by place of a lagged copy, that of its column

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
-from hicorex.input.amounts import looked_at, ranges_of, read_by_rank, sampled
+from hicorex.input.amounts import looked_at, read_by_rank, sampled, telling_rows
 from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
 from hicorex.input.files.extra_rows import without_extra_rows
-from hicorex.input.files.formats import raw_of, read_raw
+from hicorex.input.files.formats import of_texts, read_raw
 from hicorex.input.files.lags import with_lags
 from hicorex.input.files.raw import RawTable, column_of
 from hicorex.input.files.suggestions import suggestions
@@ -101,9 +101,13 @@ def decided(raw: RawTable, reading: Reading, name: str, choice: Choice) -> Decid
             decisions[at] = decisions[at]._replace(unit=unit)
     if row_names is not None:
         decisions[row_names] = _as_row_names(decisions[row_names], raw, reading)
-    sample_weight = (
-        None if choice.weights is None else _numbers(column_of(columns, choice.weights), decisions[choice.weights])
-    )
+    sample_weight = None
+    if choice.weights is not None:
+        decision = decisions[choice.weights]
+        values, called = _numbers(column_of(columns, choice.weights), decision), _called(decision.name)
+        sample_weight = check_weights(values, len(values), called)
+        counted = sample_weight > 0
+        sample_weight[counted] = as_samples(sample_weight[counted], called)
     for at in _by_rank(columns, decisions, sample_weight):
         decisions[at] = decisions[at]._replace(kind=ColumnKind.RANK)
     for at, of in raw.copies.items():
@@ -118,17 +122,12 @@ def _by_rank(columns: Any, decisions: list[ColumnDecision], sample_weight: np.nd
     is_open = [decisions[at].kind is ColumnKind.GAUSSIAN and not decisions[at].as_asked for at in kept]
     if not any(is_open):
         return []
-    weight = (
-        np.ones(columns.shape[0])
-        if sample_weight is None
-        else check_weights(sample_weight, columns.shape[0], "weights")
-    )
+    weight = np.ones(columns.shape[0]) if sample_weight is None else sample_weight
     counted = np.flatnonzero(weight)
-    weight[counted] = as_samples(weight[counted], "weights")
-    rows = np.concatenate([counted[some] for some in ranges_of(counted.size)])
+    rows = counted[telling_rows(counted.size)]
     looked = [kept[at] for at in looked_at(len(kept)).tolist()]
-    every = slice(0, rows.size)
-    samples = sampled(reader_of(rows_of(columns_kept(columns, looked), rows)), weight[rows], every, [every])
+    table = reader_of(rows_of(columns_kept(columns, looked), rows))
+    samples = sampled(table, weight[rows], 0, np.arange(rows.size))
     kinds = [decisions[at].kind.value for at in kept]
     return [kept[at] for at in read_by_rank(samples, kinds, np.array(is_open, bool))]
 
@@ -180,12 +179,17 @@ def _weights(
     """The weights of all rows as the file has them, and what a fit makes of them."""
     name = decision.name
     values = _numbers(column, decision) if every is None else every()
-    called = f"Column {name!r} of --weights"
+    called = _called(name)
     sample_weight = check_weights(values, len(values), called)
     n_effective = float(as_samples(sample_weight[sample_weight > 0], called).sum())
     reason = ColumnReason.ROW_COUNTS if counts_rows(sample_weight) else ColumnReason.RELATIVE_WEIGHTS
     missing = decision.missing
     return sample_weight, ColumnDecision(name, ColumnKind.WEIGHTS, reason, missing, n_effective=n_effective)
+
+
+def _called(name: str) -> str:
+    """What messages call a column of weights."""
+    return f"Column {name!r} of --weights"
 
 
 def _numbers(column: Any, decision: ColumnDecision) -> np.ndarray:
@@ -208,7 +212,7 @@ def _notes(examined: Examination) -> Iterator[Note]:
 def read_file(source: File, reading: Reading, texts: Iterable[str] = ()) -> RawTable:
     """What a file holds; of a text, these columns stay text."""
     if isinstance(source, Source):
-        raw = raw_of(source.read(0, source.shape[0]), name_of(source))
+        raw = of_texts(source.read(0, source.shape[0]), name_of(source))
     else:
         raw = read_raw(source, reading, list(texts))
     return prepared(raw, reading, name_of(source))

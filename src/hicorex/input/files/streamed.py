@@ -11,7 +11,7 @@ import pyarrow as pa
 from hicorex.exceptions import HicorexError
 from hicorex.input.column_kinds import ValueType, Written
 from hicorex.input.files.expected import ExpectedColumn
-from hicorex.input.files.formats import raw_of
+from hicorex.input.files.formats import of_texts
 from hicorex.input.files.literals import numeric_markers
 from hicorex.input.files.new_samples import KnownColumns, find_columns
 from hicorex.input.files.raw import RawTable
@@ -239,7 +239,7 @@ def _sample(source: Source, file: str) -> tuple[RawTable, int]:
 
 def _raw(source: Source, rows: Any, file: str) -> RawTable:
     """Some rows as those of a file that is read at once."""
-    raw = raw_of(rows, file)
+    raw = of_texts(rows, file)
     if source.decimal is None:
         return raw
     return raw._replace(decimal=source.decimal, markers=source.markers, notes=(*source.notes, *raw.notes))

@@ -29,6 +29,10 @@ class ArrayReader(Reader):
         """Some consecutive rows."""
         return type(self)(self._array[rows])
 
+    def take(self, rows: np.ndarray) -> Self:
+        """The rows of these places."""
+        return type(self)(self._array[rows])
+
     def forms(self) -> list[Form]:
         """What every column holds in these rows."""
         return [form_of(self._array)] * self.shape[1] if self._is_numeric else super().forms()

@@ -48,6 +48,10 @@ class Reader(ABC):
     def cut(self, rows: slice) -> "Reader":
         """Some consecutive rows."""
 
+    @abstractmethod
+    def take(self, rows: np.ndarray) -> "Reader":
+        """The rows of these places."""
+
     def forms(self) -> list[Form]:
         """What every column holds in these rows."""
         return [self._form(i) for i in range(self.shape[1])]

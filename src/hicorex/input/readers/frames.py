@@ -30,6 +30,10 @@ class FrameReader(Reader):
         """Some consecutive rows."""
         return type(self)(self._frame[rows], least_samples=0)
 
+    def take(self, rows: np.ndarray) -> Self:
+        """The rows of these places."""
+        return type(self)(self._frame[rows.tolist(), :], least_samples=0)
+
     def categories(self, i: int) -> tuple[np.ndarray, bool]:
         """The distinct values of a column, rising, and whether any value is missing; infinities are refused."""
         coded = self._coded(i)

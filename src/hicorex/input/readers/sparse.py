@@ -33,6 +33,10 @@ class SparseReader(Reader):
         """Some consecutive rows."""
         return self if rows == slice(0, self.shape[0]) else type(self)(self._by_row[rows], least_samples=1)
 
+    def take(self, rows: np.ndarray) -> "SparseReader":
+        """The rows of these places."""
+        return type(self)(self._by_row[rows], least_samples=1)
+
     def forms(self) -> list[Form]:
         """What every column holds in these rows."""
         return [form_of(self._table)] * self.shape[1]
