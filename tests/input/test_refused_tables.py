@@ -1,6 +1,5 @@
 """Tables of a bad shape and columns of bad types are refused by an error that names the column."""
 
-
 import numpy as np
 import pandas as pd
 import polars as pl
