@@ -3,13 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := .venv/ready
 ALL := .venv/ready-to-test
+SITE := .venv/ready-for-docs
 PIP := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: setup lock browser demo test test-newest test-oldest paper bench clean
+.PHONY: setup lock browser demo docs test test-newest test-oldest paper bench clean
 
 setup: $(ALL)
 
-# Exact versions, with hashes: requirements/run.txt is what hicorex needs to run, requirements/test.txt all of it.
+# Exact versions, with hashes: requirements/run.txt is what hicorex needs to run, requirements/test.txt what
+# tests take besides, requirements/docs.txt what the site does.
 $(RUN): pyproject.toml requirements/run.txt requirements/test.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/$(PIP) --requirement requirements/run.txt
@@ -18,6 +20,10 @@ $(RUN): pyproject.toml requirements/run.txt requirements/test.txt
 
 $(ALL): $(RUN)
 	$(BIN)/$(PIP) --requirement requirements/test.txt
+	touch $@
+
+$(SITE): $(ALL) requirements/docs.txt
+	$(BIN)/$(PIP) --requirement requirements/docs.txt
 	touch $@
 
 # The newest versions that pyproject.toml allows, for every Python and system; then these are the ones that make installs.
@@ -32,6 +38,7 @@ LOCK := $(UV) pip compile --quiet --universal --upgrade --generate-hashes --cust
 lock: $(UV)
 	$(LOCK) $(EXTRAS) --output-file requirements/test.txt
 	$(LOCK) --constraints requirements/test.txt --output-file requirements/run.txt
+	$(LOCK) --constraints requirements/test.txt --extra docs --output-file requirements/docs.txt
 
 # A new environment, the folder $(1), of the versions that the options $(2) choose.
 define UNLOCKED
@@ -43,6 +50,12 @@ endef
 demo: $(RUN)
 	$(BIN)/hicorex demo --overwrite
 
+# The site, in the folder site: every example of the gallery runs, a warning is an error, and pictures are drawn anew.
+docs: $(SITE) browser
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	$(BIN)/python examples/pictures.py site/_images > /dev/null
+	@echo "Open site/index.html"
+
 # The tests of the report use a real browser, installed where that is possible and left out where it is not.
 browser:
 	@command -v chromium chromium-browser google-chrome > /dev/null || \
@@ -53,7 +66,7 @@ browser:
 LINT = $(1)/bin/ruff check . && $(1)/bin/ruff format --check . && $(1)/bin/mypy
 PYTEST := python -m pytest --numprocesses 2 --dist worksteal
 
-test: $(ALL) browser
+test: $(SITE) browser
 	$(call LINT,.venv)
 	$(BIN)/$(PYTEST)
 
@@ -76,4 +89,4 @@ bench: $(ALL)
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
 clean:
-	rm -rf .venv .venv-*
+	rm -rf .venv .venv-* site docs/api docs/gallery

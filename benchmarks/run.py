@@ -34,6 +34,7 @@ BENCHMARKS = (
     "peers",
     "search",
     "topics",
+    "anchors",
     "memory",
     "out_of_core",
     "batches",
@@ -47,6 +48,8 @@ BENCHMARKS = (
     "sizes",
     "stability",
     "pairs",
+    "entries",
+    "impute",
     "noise",
     "links",
     "smoothing",
@@ -123,6 +126,8 @@ def refilled(text: str, results: dict[str, Any]) -> str:
     """A page of the documentation, its marked places filled with results."""
 
     def fill(match: re.Match) -> str:
+        if match[2] not in results:
+            return match[0]
         text = "\n\n".join(results_text(match[2], results[match[2]]))
         return f"{match[1]}\n{text}\n{match[3]}"
 

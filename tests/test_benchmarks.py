@@ -9,7 +9,12 @@ from conftest import PROJECT
 
 BENCHMARKS = PROJECT / "benchmarks"
 SHARED = {"harness", "internals", "run", "tables"}
-NEEDED = {"cluster": ("distributed",), "topics": ("corextopic",), "peers": ("corextopic", "linearcorex")}
+NEEDED = {
+    "cluster": ("distributed",),
+    "topics": ("corextopic",),
+    "anchors": ("corextopic",),
+    "peers": ("corextopic", "linearcorex"),
+}
 
 
 @pytest.fixture(scope="module")

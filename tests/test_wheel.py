@@ -18,7 +18,13 @@ from hicorex.cli.folder import NAMES
 
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
 OWN, EXTRAS = PYPROJECT["dependencies"], PYPROJECT["optional-dependencies"]
-LOCKS = {"run.txt": OWN, "test.txt": [*OWN, *EXTRAS["test"], *EXTRAS["bench"], *EXTRAS["dev"]]}
+LOCKS = {
+    "run.txt": OWN,
+    "test.txt": [*OWN, *EXTRAS["test"], *EXTRAS["bench"], *EXTRAS["dev"]],
+    "docs.txt": [*OWN, *EXTRAS["docs"]],
+}
+
+NOT_FOR_USERS = ("test", "bench", "dev", "docs")
 
 
 def pins(lock):
@@ -34,7 +40,7 @@ def called(requirement):
 @pytest.mark.parametrize("lock", LOCKS)
 def test_stated_versions_are_exact_and_name_no_place(lock):
     for line in (PROJECT / "requirements" / lock).read_text().splitlines():
-        comment, pin = r"\s*#(   -c requirements/test.txt|[^/]*)", r"[\w-]+==[\w.]+( ; [\w.' <>=!]+)? \\"
+        comment, pin = r"\s*#(   -c requirements/test.txt|[^/]*)", r"[\w-]+==[\w.]+( ; [\w.*' <>=!]+)? \\"
         assert re.fullmatch(rf"{comment}|{pin}|    --hash=sha256:[0-9a-f]{{64}}( \\)?", line), line
 
 
@@ -53,7 +59,7 @@ def test_stated_versions_are_those_that_the_project_allows(lock):
 def test_every_import_is_of_a_dependency():
     """One of the wheel's, or of an extra for users: those for Dask bring distributed, cloudpickle and pandas."""
     brought = {"distributed", "cloudpickle", "pandas"}
-    for_users = {called(one) for name, extra in EXTRAS.items() if name not in ("test", "bench", "dev") for one in extra}
+    for_users = {called(one) for name, extra in EXTRAS.items() if name not in NOT_FOR_USERS for one in extra}
     known = {called(one) for one in OWN} | for_users | brought
     installed = packages_distributions()
     for file in (PROJECT / "src").rglob("*.py"):

@@ -11,7 +11,17 @@ from hicorex.support.printing import printable_lines
 
 
 class HicorexError(ValueError):
-    """Data or an option that hicorex cannot use as it is."""
+    """Data or an option that hicorex cannot use as it is.
+
+    Examples
+    --------
+    >>> import hicorex
+    >>> try:
+    ...     hicorex.Corex("many").fit([[1.0, 2.0], [3.0, 4.0]])
+    ... except hicorex.HicorexError as error:
+    ...     print("n_factors" in str(error))
+    True
+    """
 
     def __str__(self) -> str:
         return printable_lines(super().__str__())  # names in it may be anything

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.sparse.csgraph import minimum_spanning_tree
 from systems import random_system
 
 import hicorex
 from hicorex import Corex, HierarchicalCorex
+from hicorex.bounds.pairs.candidates import candidate_pairs
 from hicorex.information import frequencies, mutual_information, sample_entropy, total_correlation
 
 
@@ -100,6 +102,22 @@ def mixed(n_samples, rng):
     return table
 
 
+def test_candidates_of_many_columns_are_the_pairs_of_two_forests():
+    rng = np.random.default_rng(0)
+    cells = np.cumsum(rng.normal(size=(200, 400)), axis=0)  # neighbours are alike
+    cells = (cells - cells.mean(axis=1, keepdims=True)) / cells.std(axis=1, keepdims=True)
+    nothing = np.zeros((1, 400), np.int64), np.full((1, 200), -1)
+    found = candidate_pairs(cells, np.ones(200, bool), *nothing)
+    square = np.triu(np.corrcoef(cells) ** 2, 1)
+    for number in range(2):  # the best forest, and the best without it
+        pairs = np.array(np.nonzero(minimum_spanning_tree(-square).toarray()))
+        held = {tuple(pair) for pair in found.T.tolist()}
+        missing = [pair for pair in pairs.T.tolist() if tuple(pair) not in held]
+        assert len(missing) <= 20 * number  # some of the second are of no column's eight neighbours
+        square[tuple(pairs)] = 0
+    assert found.shape[1] <= 2 * 199
+
+
 def test_near_duplicates_are_named_as_such():
     found = Corex(1, n_states=3, random_state=0).fit(mixed(1000, np.random.default_rng(0))).residual_pairs()
     said = {str(pair) for pair in found.pairs[:2]}
@@ -108,6 +126,18 @@ def test_near_duplicates_are_named_as_such():
     frame = found.to_frame()
     assert frame.columns.tolist() == ["variable", "other", "kind", "information", "gain"]
     assert frame["gain"].is_monotonic_decreasing
+
+
+def test_numbers_that_nearly_repeat_each_other_are_kept_in_files(tmp_path):
+    """Two such columns differ by so little that some levels of a pair have a density of exp(-300)."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 2))
+    X = np.column_stack([x, x[:, 0] + 0.01 * rng.normal(size=600), x.sum(axis=1) + 0.1 * rng.normal(size=600)])
+    model = Corex(1, n_states=3, random_state=0).fit(X)
+    assert model.residual_pairs().pairs[0].kind == "repeats"
+    assert np.abs(model.fitted_.pairs.log_ratio).max() <= 50
+    model.save(tmp_path / "model.hicorex")
+    assert hicorex.load(tmp_path / "model.hicorex").fitted_.pairs.log_ratio.size == model.fitted_.pairs.log_ratio.size
 
 
 def test_missing_values_fall_back_on_the_factors():

@@ -20,7 +20,7 @@ from hicorex.cli.options import Structure
 from hicorex.layer.structure import RULES
 from hicorex.storage.outputs import is_written
 
-COMMANDS = ("fit", "transform", "score", "report", "describe", "associate", "enrich", "compare", "demo")
+COMMANDS = ("fit", "transform", "score", "report", "edit", "describe", "associate", "enrich", "compare", "demo")
 
 
 def test_help_comes_at_once():
@@ -59,7 +59,7 @@ def test_examples_of_the_help_work(run, tmp_path):
         assert example.startswith(command)
         done = run(*example.split())
         assert done.code == 0, done.err
-    results = ["labels.csv", "samples.csv", "wine-results", "wine.html"]
+    results = ["labels.csv", "merged.hicorex", "samples.csv", "wine-results", "wine.html"]
     assert sorted(os.listdir(tmp_path)) == sorted([*results, "growers.csv", "substances.csv", "wine.csv"])
     assert "hicorex demo --out" in run("demo", "--help").out
 

@@ -1,6 +1,8 @@
 """The learned structure as a graph: every number of it, and names that try to break the file."""
 
 import io
+import json
+import re
 from xml.etree import ElementTree
 
 import networkx as nx
@@ -119,3 +121,76 @@ def test_factors_without_use_have_no_edges():
     assert graph.edges == ()
     assert [node.information for node in graph.nodes] == [0] * 6
     check_against_arrays(corex, read(graph))
+
+
+# What GraphML says of its parts: the types of values, and which attributes an element must have.
+TYPES = {"boolean": bool, "int": int, "long": int, "float": float, "double": float, "string": str}
+NEEDED = {
+    "graphml": set(),
+    "key": {"id", "for"},
+    "graph": {"edgedefault"},
+    "node": {"id"},
+    "edge": {"source", "target"},
+}
+PARENTS = {"key": "graphml", "graph": "graphml", "node": "graph", "edge": "graph", "data": ("node", "edge")}
+
+
+def test_the_file_is_as_graphml_asks(model):
+    """By the rules of its schema: keys are declared before they are used, values have their types, ends are nodes."""
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+    root = ElementTree.fromstring(graph_of(model).to_graphml())
+    keys, ids = {}, set()
+    for parent in root.iter():
+        for child in parent:
+            tag, above = child.tag.removeprefix(space), parent.tag.removeprefix(space)
+            assert above in PARENTS[tag]
+            assert NEEDED.get(tag, {"key"}) <= set(child.attrib)
+    for key in root.findall(f"{space}key"):
+        assert key.get("attr.type") in TYPES
+        assert key.get("for") in ("node", "edge")
+        keys[key.get("for"), key.get("id")] = TYPES[key.get("attr.type")]
+    (graph,) = root.findall(f"{space}graph")
+    assert graph.get("edgedefault") == "directed"
+    for node in graph.findall(f"{space}node"):
+        assert re.fullmatch("[A-Za-z0-9_.:-]+", node.get("id"))  # a name token
+        assert node.get("id") not in ids
+        ids.add(node.get("id"))
+    for edge in graph.findall(f"{space}edge"):
+        assert {edge.get("source"), edge.get("target")} <= ids
+    for element in graph:
+        for datum in element:
+            keys[element.tag.removeprefix(space), datum.get("key")](datum.text)
+
+
+def test_networkx_gets_what_files_hold(model):
+    graph = model.to_networkx()
+    in_file = nx.relabel_nodes(read(graph_of(model)), dict(read(graph_of(model)).nodes(data="label")))
+    for _, told in in_file.nodes(data=True):
+        del told["label"]
+    assert dict(graph.nodes(data=True)) == dict(in_file.nodes(data=True))
+    assert {(*ends, *known.items()) for *ends, known in graph.edges(data=True)} == {
+        (*ends, *known.items()) for *ends, known in in_file.edges(data=True)
+    }
+
+
+def test_gephi_and_cytoscape_get_every_number(model, tmp_path):
+    """By the formats of networkx that they read: GEXF, and the JSON of Cytoscape."""
+    graph = model.to_networkx()
+    nx.write_gexf(graph, tmp_path / "graph.gexf")
+    again = nx.read_gexf(tmp_path / "graph.gexf")
+    for name, told in graph.nodes(data=True):
+        assert again.nodes[name].items() >= told.items()
+    for *ends, known in graph.edges(data=True):
+        assert again.edges[ends].items() >= known.items()
+    told = json.loads(json.dumps(nx.cytoscape_data(graph)))["elements"]
+    assert {node["data"]["id"] for node in told["nodes"]} == set(graph)
+    assert {edge["data"]["weight"] for edge in told["edges"]} == {w for *_, w in graph.edges(data="weight")}
+
+
+def test_variables_that_are_called_as_factors_stay_apart():
+    table = named_table(HOSTILE)
+    model = Corex(2, n_states=2, random_state=0).fit(table)
+    graph = model.to_networkx()
+    assert graph.number_of_nodes() == len(HOSTILE) + 2
+    assert graph.nodes["layer1_factor0"]["kind"] == "factor"
+    assert graph.nodes["layer1_factor0_"]["kind"] == "variable"

@@ -18,13 +18,13 @@ TWO_OF_THREE, TWO_OF_EIGHT = Tried(2, 1.5, 0.1, 2, 3, 0.9, 0.1), Tried(2, 1.6, 0
         (
             Sizing(1, (WEAK,)),
             SizeReason.CHANCE,
-            "1 factor explains 0.012 +- 0.01 nats on held-out samples, no more than chance",
+            "1 factor explains 0.012 ± 0.01 nats on held-out samples, no more than chance",
         ),
         (Sizing(2, (WEAK, GOOD)), SizeReason.FEW_COLUMNS, "there are too few columns for more than 2 factors"),
         (
             Sizing(2, (WEAK, GOOD, BETTER), 4, 0.0155, 0.02, 0.04),
             SizeReason.NOT_ENOUGH_MORE,
-            "on held-out samples 4 factors add 0.0155 +- 0.02 nats to the 1.234 of 2, and would have to add 0.04",
+            "on held-out samples 4 factors add 0.0155 ± 0.02 nats to the 1.234 of 2, and would have to add 0.04",
         ),
         (
             Sizing(2, (WEAK, GOOD, BETTER), 4, 0.0155),
@@ -34,7 +34,7 @@ TWO_OF_THREE, TWO_OF_EIGHT = Tried(2, 1.5, 0.1, 2, 3, 0.9, 0.1), Tried(2, 1.6, 0
         (
             Sizing(2, (TWO_OF_THREE, TWO_OF_EIGHT), 4, 0.5, 0.02, 0.04, n_states=3, parsimony=0.06),
             SizeReason.NOT_FOUND_AGAIN,
-            "on held-out samples 4 factors add 0.5 +- 0.02 nats to the 1.5 of 2, but fits to other samples do not find "
+            "on held-out samples 4 factors add 0.5 ± 0.02 nats to the 1.5 of 2, but fits to other samples do not find "
             "the same ones; 2 factors of 3 states explain 1.5 nats, 2 of 8 would explain 1.6",
         ),
         (

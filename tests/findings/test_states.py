@@ -86,6 +86,27 @@ def test_empty_factors_have_no_states_to_tell_of():
     assert [len(states) for states in states_of_factors(model)] == [2, 0, 0]
 
 
+def test_answers_that_are_numbers_are_told_by_the_one_of_nearly_all_or_by_their_mean():
+    rng = np.random.default_rng(0)
+    high = rng.random(600) < 0.5
+    frame = pd.DataFrame(
+        {
+            "class": np.where(high, 1, rng.integers(2, 5, 600)),
+            "year": np.where(high, rng.integers(2008, 2012, 600), 2017),
+            "of a name that is rather long for a line": np.where(high, "an answer that is rather long", "no"),
+        }
+    )
+    model = Corex(1, n_states=2, marginals="categorical", random_state=0).fit(frame)
+    of_low, of_high = sorted(states_of_factors(model)[0], key=lambda state: "class = 1 (100%)" in state.variables)
+    assert "class = 1 (100%)" in of_high.variables
+    assert any(words.startswith("year about 20") and "," not in words for words in of_high.variables)
+    assert "year = 2017 (100%)" in of_low.variables
+    assert any(words.startswith("class about 3") or words.startswith("class about 2.9") for words in of_low.variables)
+    text = " ".join(summary(model).split())
+    assert "of a name that is rather long for a line = an answer that is rather long (100%)" not in text
+    assert "of a name that i\u2026 long for a line = an answer that is rather long (100%)" in text
+
+
 def test_numbers_are_written_as_people_do():
     assert mean_and_spread(3837, 652.4) == "3,837 \u00b1 652"
     assert mean_and_spread(-0.01234, 0.00567) == "-0.0123 \u00b1 0.0057"

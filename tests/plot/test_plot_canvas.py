@@ -83,13 +83,14 @@ def test_models_must_be_fitted_and_layers_must_exist(tree_fit):
             plot.convergence,
             plot.structure,
             plot.bounds,
+            plot.topics,
             lambda own: plot.sorted_data(own, X),
             lambda own: plot.pointwise(own, X),
             lambda own: plot.factor(own, 0, X),
         ):
             with pytest.raises(NotFittedError):
                 draw(estimator)
-    for draw in (plot.convergence, plot.structure):
+    for draw in (plot.convergence, plot.structure, plot.topics):
         for layer in (0, 4, "1", None):
             with pytest.raises(HicorexError, match=r"this model has layers 1 to 3"):
                 draw(model, layer=layer)
@@ -98,15 +99,16 @@ def test_models_must_be_fitted_and_layers_must_exist(tree_fit):
 
 def test_pictures_draw_on_the_axes_given(tree_fit):
     model, X = tree_fit
-    _, axes = plt.subplots(2, 4)
-    a, b, c, d, e, f, g, _ = axes.ravel()
+    _, axes = plt.subplots(3, 3)
+    a, b, c, d, e, f, g, h, i = axes.ravel()
     assert plot.convergence(model, ax=a) is a
     assert plot.structure(model, ax=b) is b
     assert plot.sorted_data(model, X, ax=c) is c
     assert plot.sorted_data(model, X, ax=[d, e]) == (d, e)
     assert plot.pointwise(model, X, ax=f) is f
     assert plot.bounds(model, ax=g) is g
-    assert plot.factor(model, 0, ax=axes[1, 3]) is axes[1, 3]
+    assert plot.factor(model, 0, ax=h) is h
+    assert plot.topics(model, ax=i) is i
     assert plt.get_fignums() == [a.figure.number]
     assert_array_equal(c.images[0].get_array(), e.images[0].get_array())
     check_savable(a)
@@ -124,6 +126,7 @@ def test_hostile_names_break_no_picture():
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib")
         for axes in (
             plot.convergence(model),
+            plot.topics(model),
             plot.structure(model),
             plot.structure(model, layer=2),
             plot.sorted_data(model, X),

@@ -129,7 +129,7 @@ def test_surprising_samples_are_named_with_the_factors_that_say_so(gene_fit, gen
     order = np.argsort(-np.abs(surprise.samples), kind="stable")[:SURPRISING]
     expected = frame.index[[i for i in order if abs(surprise.samples[i]) >= 2]]
     assert 3 < len(expected) < 20
-    assert [re.search("<td>(.*?)</td>", row)[1] for row in rows[:-1]] == list(expected)
+    assert [re.search('<td data-value="(.*?)">', row)[1] for row in rows[:-1]] == list(expected)
     assert frame.index[17] in expected
     i = frame.index.get_loc(expected[0])
     names = model.get_feature_names_out()

@@ -72,6 +72,24 @@ def test_the_slider_changes_the_links_shown(visit, gene_fit, gene_page):
     assert n_shown(page) == weights.size
 
 
+def test_a_click_on_a_sample_shows_its_values(visit, gene_fit, gene_page):
+    model, frame, _ = gene_fit
+    page = visit(gene_page)
+    row = page.locator("#unusual tbody tr").first
+    name = row.locator("summary").inner_text()
+    assert not row.locator("li").first.is_visible()
+    row.locator("summary").click()
+    sample = frame.index.get_loc(name)
+    expected = [
+        f"{reason.name}: {frame[reason.name].iloc[sample]} {reason.nats:+.2f} nats"
+        for reason in model.explain(frame.iloc[[sample]]).top(0, 5)
+    ]
+    assert row.locator("li").all_inner_texts() == expected
+    assert row.locator("li").first.is_visible()
+    row.locator("summary").press("Enter")
+    assert not row.locator("li").first.is_visible()
+
+
 def test_a_click_on_a_factor_opens_its_panel(visit, gene_fit, gene_page):
     model, frame, groups = gene_fit
     page = visit(gene_page)
@@ -97,6 +115,22 @@ def test_a_click_on_a_factor_opens_its_panel(visit, gene_fit, gene_page):
     assert page.locator("#panel h3").inner_text() == led_by[0]
     page.keyboard.press("Escape")
     assert page.locator("#panel").is_hidden()
+
+
+def test_names_are_typed_and_saved(visit, gene_fit, gene_page, tmp_path):
+    model, _, _ = gene_fit
+    page = visit(gene_page)
+    page.fill('input[data-name="layer1_factor1"]', ' growth, "fast" ')
+    page.fill('input[data-name="layer2_factor0"]', "\u00e9nergie")
+    with page.expect_download() as download:
+        page.click("#save-names")
+    assert download.value.suggested_filename == "names.csv"
+    download.value.save_as(tmp_path / "names.csv")
+    named = model.rename(tmp_path / "names.csv")
+    found = dict(zip(model.get_feature_names_out(), named.get_feature_names_out(), strict=True))
+    assert found["layer1_factor1"] == 'growth, "fast"'
+    assert found["layer2_factor0"] == "\u00e9nergie"
+    assert sum(old != new for old, new in found.items()) == 2
 
 
 def test_the_table_sorts_and_filters(visit, gene_fit, gene_page):

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2, f_oneway, false_discovery_control, norm, power_divergence, rankdata
 
 import hicorex
+import real_data as data
 from hicorex import Corex
 from hicorex.engine import LocalEngine
 from hicorex.input.encoder import Encoder
@@ -177,6 +178,18 @@ def test_an_identifier_is_not_linked():
         assert (model.clusters_[:6] >= 0).all()
         linked += (model.clusters_[6:] >= 0).tolist()
     assert sum(linked) <= 1
+
+
+@pytest.mark.skipif(data.find("messy") is None, reason=data.absent("messy"))
+def test_sex_is_linked_to_the_factor_whose_states_it_tells():
+    """Light and heavy penguins of one species are states of a factor: 99% and 1% of them are male."""
+    table = hicorex.read_table(data.FOLDER / "messy" / "penguins_raw.csv.gz")
+    model = Corex(4, n_states=4, marginals=table.kinds, random_state=0).fit(table.frame)
+    sex = table.names.index("Sex")
+    factor = model.mutual_information_[sex].argmax()
+    assert model.mutual_information_[sex, factor] > 0.2
+    assert model.link_pvalues_[sex, factor] < 1e-3
+    assert model.clusters_[sex] == factor
 
 
 def test_pairs_are_linked_though_one_column_alone_makes_no_factor():

@@ -219,7 +219,7 @@ def test_there_is_a_file_of_every_format():
     [
         ((2, 1), "as many layers as asked for", StopReason.AS_ASKED),
         ("auto", "there is one factor on top", StopReason.ONE_FACTOR),
-        ("auto", "in layer 2, 1 factor explains 0.01 +- 0.02 nats on held-out samples, no more than chance", None),
+        ("auto", "in layer 2, 1 factor explains 0.01 ± 0.02 nats on held-out samples, no more than chance", None),
         ((2, 1), "words that nobody wrote", StopReason.AS_ASKED),
     ],
 )

@@ -63,6 +63,7 @@ class LayerEvaluator:
     relabel : as in ``run_pass``
     smoothed : by block, the marginals of the samples at hand given the labels, smoothed as in a fit
     log_z : (m,) mean log Z_j of the samples at hand
+    excess : what these count twice in sum, where a variable anchors several factors
     """
 
     blocks: list[Block]
@@ -75,6 +76,7 @@ class LayerEvaluator:
     relabel: Relabel | None
     smoothed: list[list[Joint]]
     log_z: np.ndarray
+    excess: float = 0.0
 
     @classmethod
     def of(

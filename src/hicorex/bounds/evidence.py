@@ -66,6 +66,7 @@ class Evidence(NamedTuple):
     no_upper : why there is no upper bound, if so
     depth : how many layers the lower bound counts; None for as many as make it largest
     paired : whether pairs were learned
+    excess : by layer, what its log Z_j count twice in sum
     """
 
     total: float
@@ -79,6 +80,7 @@ class Evidence(NamedTuple):
     no_upper: NoUpper | None
     depth: int | None
     paired: bool = False
+    excess: tuple[float, ...] = ()
 
     @property
     def layers(self) -> list[FactorMeans]:
@@ -163,6 +165,7 @@ def gather(
         no_upper=no_upper,
         depth=depth,
         paired=pairs is not None,
+        excess=tuple(layer.soft.excess for layer in stack),
     )
 
 

@@ -65,7 +65,7 @@ def _layer_bounds(parts: Sequence[Evidence], k: int) -> LayerBounds:
     return LayerBounds(
         name=layer_name(k + 1),
         n_factors=len(means[0].log_z),
-        objective=float(row_share @ [of_part.log_z.sum() for of_part in means]),
+        objective=float(row_share @ [of.log_z.sum() - part.excess[k] for of, part in zip(means, parts, strict=True)]),
         contribution=contribution,
         contribution_stderr=stderr,
         lower=lower,

@@ -98,6 +98,21 @@ class Bounds:
     lower_with_pairs, lower_with_pairs_stderr : float or None
         The lower bound of factors and residual pairs, and its standard error: that of ``residual_pairs``; None until
         that was asked for. Cross-fitted bounds always have it.
+    lower_gaussian, lower_gaussian_stderr : float or None
+        The lower bound of a Gaussian factor model of the numbers by their ranks, and its standard error, for
+        comparison. Of cross-fitted bounds of tables with numbers.
+
+    Examples
+    --------
+    >>> from hicorex import Corex
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, truth = make_latent_tree(500, 30, 3, root_flip=0.5, random_state=0)
+    >>> model = Corex(3, n_states=2, n_init=1, random_state=0).fit(X)
+    >>> found = model.bounds()
+    >>> found.lower < truth.total_correlation < found.upper
+    True
+    >>> len(found.layers), len(found.factors)
+    (1, 3)
     """
 
     lower: float
@@ -115,6 +130,8 @@ class Bounds:
     n_samples: int
     lower_with_pairs: float | None = None
     lower_with_pairs_stderr: float | None = None
+    lower_gaussian: float | None = None
+    lower_gaussian_stderr: float | None = None
 
     def __repr__(self) -> str:
         above = f" <= {_short(self.upper)} (standard error {self.upper_stderr:.2g})" if self.upper is not None else ""
@@ -122,6 +139,9 @@ class Bounds:
         if self.lower_with_pairs is not None:
             error = f"(standard error {self.lower_with_pairs_stderr:.2g})"
             lines.append(f"{_short(self.lower_with_pairs)} nats {error} <= TC(X) with residual pairs")
+        if self.lower_gaussian is not None:
+            error = f"(standard error {self.lower_gaussian_stderr:.2g})"
+            lines.append(f"{_short(self.lower_gaussian)} nats {error} <= TC(X) by a Gaussian factor model")
         if self.lower <= 0:
             lines.append("nothing is explained: TC(X) is never negative")
         if self.upper is not None:

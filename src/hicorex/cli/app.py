@@ -12,12 +12,13 @@ import typer
 import hicorex
 from hicorex.cli.ending import INTERRUPTED, Settings, Stopped, listen, one_line, say, tell
 from hicorex.cli.fit import fit
-from hicorex.cli.model import describe, report, score, transform
+from hicorex.cli.model import describe, edit, report, score, transform
 from hicorex.cli.options import (
     AssociateOptions,
     CompareOptions,
     DemoOptions,
     DescribeOptions,
+    EditOptions,
     EnrichOptions,
     FitOptions,
     ReportOptions,
@@ -64,6 +65,7 @@ app.command()(as_command(fit, FitOptions))
 app.command()(as_command(transform, TransformOptions))
 app.command()(as_command(score, ScoreOptions))
 app.command()(as_command(report, ReportOptions))
+app.command()(as_command(edit, EditOptions))
 app.command()(as_command(describe, DescribeOptions))
 app.command()(as_command(associate, AssociateOptions))
 app.command()(as_command(enrich, EnrichOptions))

@@ -48,6 +48,7 @@ def fit(options: FitOptions) -> None:
     limit = options.resources.limit
     places = _places(options)
     model = _estimator(options)
+    anchors = _anchors(options)
     opened, table = _read(options, limit, places.out)
     _check_measures(options, table)
     groupings = groupings_of(table.names, options.groups)
@@ -57,7 +58,7 @@ def fit(options: FitOptions) -> None:
         show_decisions(table.decisions, table.notes)
     model.set_params(marginals=table.kinds)
     with _kept(places.checkpoint), ExitStack() as keep:
-        _learn(model, options, places, table, keep)
+        _learn(model, options, places, table, keep, anchors)
         table = table.as_learned(list(model.fitted_.layers[0].encoder.kinds))
         opened.check()
         write_folder(places.out, model, table, options.overwrite, groupings, stem(options.data), options.inputs())
@@ -139,7 +140,21 @@ def _kept(checkpoint: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def _learn(model: "HierarchicalCorex", options: FitOptions, places: Places, table: "Table", keep: ExitStack) -> None:
+def _anchors(options: FitOptions) -> dict[Any, list[Any]] | None:
+    """The variables that anchor factors."""
+    from hicorex.findings.named_lists import anchors_from
+
+    return None if options.anchors is None else anchors_from(options.anchors)
+
+
+def _learn(
+    model: "HierarchicalCorex",
+    options: FitOptions,
+    places: Places,
+    table: "Table",
+    keep: ExitStack,
+    anchors: dict[Any, list[Any]] | None,
+) -> None:
     """Fit the model; ``keep`` holds what must stay until the results are written."""
     from hicorex.cli.large import sparing
     from hicorex.cli.workers import workers
@@ -152,7 +167,11 @@ def _learn(model: "HierarchicalCorex", options: FitOptions, places: Places, tabl
         model.set_params(n_jobs=keep.enter_context(spared))
     if options.dask is not None:
         samples = keep.enter_context(workers(options.dask, samples))
-    _fit(model, options, samples, table.sample_weight, places.checkpoint)
+    if anchors is not None:
+        # A table of numbers alone knows no names of its columns.
+        number = {name: i for i, name in enumerate(table.names)}
+        anchors = {factor: [number.get(name, name) for name in names] for factor, names in anchors.items()}
+    _fit(model, options, samples, table.sample_weight, places.checkpoint, anchors)
     model.with_reading(
         {
             "missing": list(options.text.missing or ()),
@@ -164,7 +183,9 @@ def _learn(model: "HierarchicalCorex", options: FitOptions, places: Places, tabl
     )
 
 
-def _fit(model: "HierarchicalCorex", options: FitOptions, samples: Any, weight: Any, checkpoint: Path) -> None:
+def _fit(
+    model: "HierarchicalCorex", options: FitOptions, samples: Any, weight: Any, checkpoint: Path, anchors: Any
+) -> None:
     """Fit with a checkpoint, and show how far it is."""
     from hicorex.layer.progress import heard_by
     from hicorex.storage.checkpoint import Checkpoint
@@ -177,7 +198,8 @@ def _fit(model: "HierarchicalCorex", options: FitOptions, samples: Any, weight: 
     progress = LiveProgress() if options.shows else None
     try:
         with progress or nullcontext(), heard_by(progress):
-            model.fit(samples, sample_weight=weight, checkpoint=Checkpoint(checkpoint, options.checkpoint_every))
+            saved = Checkpoint(checkpoint, options.checkpoint_every)
+            model.fit(samples, sample_weight=weight, checkpoint=saved, anchors=anchors)
             _measure(model, options)
     finally:
         Settings.last_work = "ending"

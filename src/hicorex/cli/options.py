@@ -9,6 +9,7 @@ import typer
 
 from hicorex.cli.ending import Settings
 from hicorex.cli.parsing import character, kind_pairs, memory_size, name_list, whole_numbers
+from hicorex.exceptions import HicorexError
 
 if TYPE_CHECKING:
     from hicorex.input.files import Reading
@@ -40,6 +41,14 @@ Groups = Annotated[
     Path | None,
     typer.Option(
         "--groups", help="A CSV file with the names of the columns and their groups, to colour the report by."
+    ),
+]
+Anchors = Annotated[
+    Path | None,
+    typer.Option(
+        "--anchors",
+        help="A file of anchors, CSV with the columns factor and variable, or JSON: the variables by which factors are "
+        "begun, and which stay with them.",
     ),
 ]
 Delimiter = Annotated[str | None, typer.Option(help="What separates the columns of a text file; found out by default.")]
@@ -177,6 +186,7 @@ class FitOptions:
     ] = None
     weights: Annotated[str | None, typer.Option(help="The column with the weights of the rows.")] = None
     groups: Groups = None
+    anchors: Anchors = None
     text: TextOptions = TextOptions()
     structure: Annotated[Structure, typer.Option(help="How variables belong to factors.")] = Structure.unique
     starts: Annotated[int | None, typer.Option(min=1, help="Number of starts; chosen by itself if not given.")] = None
@@ -221,7 +231,7 @@ class FitOptions:
 
     def inputs(self) -> dict[str, Any]:
         """The files that the results are made from, by what the help calls them."""
-        return _inputs(data=self.data, groups=self.groups)
+        return _inputs(data=self.data, groups=self.groups, anchors=self.anchors)
 
 
 @dataclass(frozen=True)
@@ -233,10 +243,23 @@ class TransformOptions:
     out: Annotated[
         str, typer.Option("--out", "-o", help="File for the labels, .csv or .parquet; - for standard output.")
     ] = "-"
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Give the probability of each state of every factor.")
+    ] = False
+    log_odds: Annotated[
+        bool, typer.Option("--log-odds", help="Give the log-odds of each state but the first against the first.")
+    ] = False
     overwrite: Overwrite = False
     text: TextOptions = TextOptions()
     resources: ResourceOptions = ResourceOptions()
     debug: Debug = False
+
+    @property
+    def output(self) -> str:
+        """What each row gets."""
+        if self.probabilities and self.log_odds:
+            raise HicorexError("--probabilities and --log-odds are two tables; give one of them.")
+        return "probabilities" if self.probabilities else "log_odds" if self.log_odds else "labels"
 
     def inputs(self) -> dict[str, Any]:
         """As of fit."""
@@ -257,6 +280,10 @@ class ScoreOptions:
             help="File for the score and the surprise of each row, .csv or .parquet; - for standard output.",
         ),
     ] = None
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="With --out, also which variables of each row are odd, and by how many nats."),
+    ] = False
     overwrite: Overwrite = False
     text: TextOptions = TextOptions()
     resources: ResourceOptions = ResourceOptions()
@@ -290,10 +317,50 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
+class EditOptions:
+    """Options of edit."""
+
+    model: Model
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="[DATA]", help="The samples for which the new model has its bounds; not for --names."),
+    ] = None
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the new model.")] = Path("edited.hicorex")
+    overwrite: Overwrite = False
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", help="Factors to leave out, separated by commas; others stay.")
+    ] = None
+    merge: Annotated[
+        list[str] | None,
+        typer.Option("--merge", help="Factors that become one, separated by commas."),
+    ] = None
+    split: Annotated[list[str] | None, typer.Option("--split", help="A factor that becomes two.")] = None
+    freeze: Annotated[
+        list[str] | None,
+        typer.Option("--freeze", help="Factors that stay while all others of their layer are fitted anew."),
+    ] = None
+    names: Annotated[
+        Path | None,
+        typer.Option("--names", help="A names file as reports save it: CSV with the columns factor and name, or JSON."),
+    ] = None
+    text: TextOptions = TextOptions()
+    resources: ResourceOptions = ResourceOptions()
+    debug: Debug = False
+
+    def inputs(self) -> dict[str, Any]:
+        """As of fit."""
+        return _inputs(data=self.data, model=self.model, names=self.names)
+
+
+@dataclass(frozen=True)
 class DescribeOptions:
     """Options of describe."""
 
     model: Model
+    names_prompt: Annotated[
+        bool,
+        typer.Option("--names-prompt", help="Print top variables and states, for whoever is to name the factors."),
+    ] = False
     as_json: Json = False
     debug: Debug = False
 
@@ -376,6 +443,7 @@ class DemoOptions:
 
 def _inputs(**given: Any) -> dict[str, Any]:
     """The files that an output is made from, by what the help calls them."""
-    names = {"data": "DATA", "model": "MODEL", "groups": "the file of --groups"}
+    names = {"data": "DATA", "model": "MODEL"}
+    names |= {option: f"the file of --{option}" for option in ("groups", "anchors", "names")}
     names |= {"traits": "the file of --traits", "other": "the model of --other"}
     return {names[what]: path for what, path in given.items() if path is not None}

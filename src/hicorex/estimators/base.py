@@ -18,9 +18,14 @@ from hicorex.bounds.result import Bounds
 from hicorex.estimators.chance import significance_of
 from hicorex.estimators.comparing import Comparing
 from hicorex.estimators.crossfit import N_FOLDS, cross_fit
+from hicorex.estimators.editing import Editing
+from hicorex.estimators.explaining import Explaining
+from hicorex.estimators.imputing import Imputing
+from hicorex.estimators.outputs import Transforming
 from hicorex.estimators.pairing import pairs_of
 from hicorex.estimators.relating import Relating
 from hicorex.estimators.resampling import N_RESAMPLES, QUICK_RESAMPLES, stability_of
+from hicorex.estimators.telling import Telling
 from hicorex.estimators.training import Training, has_rows_here
 from hicorex.exceptions import HicorexError, TooFewSamplesError, UnknownSamplesError, UnsoundError, quietly
 from hicorex.fitted.model import FileReading, FittedModel
@@ -35,14 +40,18 @@ from hicorex.storage.model_checks import check_model, check_output
 from hicorex.storage.records import ModelRecord
 from hicorex.storage.soundness import checking
 from hicorex.support.compatibility import check_pandas_support, validate_parameters
-from hicorex.support.names import factor_names
 
 # Notebooks make cross-fitted bounds unasked if samples x variables x factors are no more than this, and reports and the
 # command line stability.
 CELLS_AT_ONCE, CELLS_TO_RESAMPLE = 10**6, 4 * 10**6
 
+# Parameters on which a fit does not depend.
+UNDECISIVE = ("n_jobs", "output", "verbose")
 
-class LayeredEstimator(Comparing, Relating, TransformerMixin, BaseEstimator):
+
+class LayeredEstimator(
+    Comparing, Editing, Explaining, Imputing, Relating, Telling, Transforming, TransformerMixin, BaseEstimator
+):
     """An estimator of one or more layers. Each layer explains the dependence among the labels of the one below."""
 
     n_init: int | Literal["auto"]
@@ -67,6 +76,10 @@ class LayeredEstimator(Comparing, Relating, TransformerMixin, BaseEstimator):
     @abstractmethod
     def record(self) -> ModelRecord:
         """The fitted model as files hold it."""
+
+    @abstractmethod
+    def of_fitted(self, fitted: FittedModel, training: Training | None) -> "LayeredEstimator":
+        """A new model of these parameters that has learned this, as edits make it."""
 
     @abstractmethod
     def _attributes(self, fitted: FittedModel) -> dict[str, Any]:
@@ -412,11 +425,6 @@ class LayeredEstimator(Comparing, Relating, TransformerMixin, BaseEstimator):
         self.__dict__ = kept | self._attributes(fitted) | more | learned
         return self
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """layer1_factor0, ..., in the order of ``transform``."""
-        check_is_fitted(self)
-        return np.array(factor_names(self), dtype=object)
-
     def samples_of_fit(self, X: Any = None) -> tuple[Source, np.ndarray | None]:
         """X or the samples of the fit, in memory and with the columns of the fit, and their sample_weight."""
         table, sample_weight = self._samples(X)
@@ -433,7 +441,7 @@ class LayeredEstimator(Comparing, Relating, TransformerMixin, BaseEstimator):
 
     def _decisive(self) -> dict[str, str]:
         """The parameters on which a fit depends, as text."""
-        given = {name: value for name, value in self.get_params().items() if name not in ("n_jobs", "verbose")}
+        given = {name: value for name, value in self.get_params().items() if name not in UNDECISIVE}
         if isinstance(self.random_state, np.random.RandomState):
             del given["random_state"]
         plain = {name: v if isinstance(v, dict) else np.asarray(v).tolist() for name, v in given.items()}

@@ -5,13 +5,16 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from hicorex.bounds.bounds import bounds_of
 from hicorex.bounds.evidence import StackedLayer, gather
+from hicorex.estimators.anchoring import NO_ANCHORS, Anchored, anchored_by
 from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.learning import LayerOptions, learn_layer, learn_more
+from hicorex.estimators.outputs import OUTPUTS, Output
 from hicorex.estimators.training import Training, names_of_columns
-from hicorex.fitted.layer import OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.fitted.layer import OfBatch, log_odds_of, posteriors_of, states_and_log_z_of
 from hicorex.fitted.model import FittedModel
 from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import source_of
@@ -35,6 +38,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "tol": [Interval(Real, 0, None, closed="left")],
     "batch_size": [Interval(Integral, 2, None, closed="left"), None],
     "parsimony": [Interval(Real, 0, 1, closed="left")],
+    "output": [StrOptions(set(OUTPUTS))],
     "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -83,6 +87,10 @@ class Corex(LayeredEstimator):
         each further factor this share of what the others explain on average. Every factor must also be found again by
         fits to other samples, with a normalised mutual information of four times this share. The default serves people
         who read the factors, 0.01 those who want the most nats.
+    output : "labels", "probabilities" or "log_odds", default="labels"
+        What ``transform`` gives: the most likely state of each factor; p(y_j = s | x), a column for each factor and
+        state; or log p(y_j = s | x) / p(y_j = 0 | x), a column for each state but the first, unsaturated scores for
+        models downstream. A fit does not depend on it.
     n_jobs : int, default=None
         Number of threads; None and -1 mean all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -96,7 +104,8 @@ class Corex(LayeredEstimator):
     mutual_information_ : ndarray of shape (n_features, n_factors)
         I(Y_j:X_i) in nats.
     tcs_ : ndarray of shape (n_factors,)
-        E[log Z_j]: the total correlation that each factor explains, falling, in nats.
+        E[log Z_j]: the total correlation that each factor explains, in nats: falling, but for anchored factors, which
+        keep their places. What variables that anchor several factors count twice is taken off.
     tc_ : float
         The sum of ``tcs_``: a lower bound on TC(X), but for the optimism of a fit; see ``bounds`` and ``score``.
     link_pvalues_ : ndarray of shape (n_features, n_factors)
@@ -165,6 +174,7 @@ class Corex(LayeredEstimator):
         tol: float = 1e-5,
         batch_size: int | None = None,
         parsimony: float = PARSIMONY,
+        output: Output = "labels",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -178,12 +188,15 @@ class Corex(LayeredEstimator):
         self.tol = tol
         self.batch_size = batch_size
         self.parsimony = parsimony
+        self.output = output
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None, anchors: Any = None
+    ) -> Self:
         """Learn the factors.
 
         Parameters
@@ -195,17 +208,24 @@ class Corex(LayeredEstimator):
             they count as the effective number of samples, (sum w)^2 / sum w^2.
         checkpoint : path or Checkpoint, default=None
             A file to save the fit to every minute, and to go on from if it is there.
+        anchors : mapping, default=None
+            By the name of a factor, or its number, the variables that it is begun by, by name or number, such as
+            ``{"violence": ["gun", "war"]}``. They stay with it: their alpha is 1 for it. A variable may anchor several
+            factors. Named factors come first, in order, all others are free. The bounds stay bounds.
 
         Returns
         -------
         self
         """
-        with noting(checkpoint, self._decisive()) as notes:
-            table, sample_weight = weighted(source_of(X, least_samples=2), sample_weight)
-            names = names_of_columns(table)
+        source = source_of(X, least_samples=2)
+        names = names_of_columns(source)
+        anchored = anchored_by(anchors, names, source.shape[1], self.n_factors)
+        with noting(checkpoint, self._decisive() | anchored.decisive()) as notes:
+            table, sample_weight = weighted(source, sample_weight)
             with table.engine(self.n_jobs) as engine:
+                options = options_of(self, anchored=anchored)
                 layer = learn_layer(
-                    table, sample_weight, options_of(self), engine, notes.within(layer_name(1)), self.listener()
+                    table, sample_weight, options, engine, notes.within(layer_name(1)), self.listener()
                 ).layer
         return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, sample_weight))
 
@@ -244,8 +264,8 @@ class Corex(LayeredEstimator):
         return self.publish(FittedModel.of_layer(layer, names), Training.of(X, table, sample_weight))
 
     def transform(self, X: Any) -> np.ndarray:
-        """The most likely state of each factor, (n_samples, n_factors)."""
-        return self._of_new(X, states_of)[0]
+        """The most likely state of each factor, (n_samples, n_factors), or what else ``output`` asks for."""
+        return self.columns_of(X, self.output)
 
     def posteriors(self, X: Any) -> np.ndarray:
         """p(y_j = s | x), (n_samples, n_factors, n_states)."""
@@ -273,6 +293,15 @@ class Corex(LayeredEstimator):
         """The share of each variable's uncertainty that its factors explain, (n_features,)."""
         return self.fitted_.layers[0].communality
 
+    def of_size(self, n_factors: int) -> "Corex":
+        """An unfitted estimator of these parameters for this number of factors, if the number was given."""
+        return clone(self).set_params(n_factors="auto" if self.n_factors == "auto" else n_factors)
+
+    def of_fitted(self, fitted: FittedModel, training: Training | None) -> "Corex":
+        """A new model of these parameters that has learned this, as edits make it."""
+        again = self.of_size(fitted.layers[0].n_factors).set_output(**self._output())
+        return again.publish(fitted, training)
+
     def record(self) -> CorexRecord:
         """The fitted model as files hold it."""
         return corex_record(self.get_params(), self.fitted_, self._output())
@@ -296,8 +325,12 @@ class Corex(LayeredEstimator):
         table = self._new(X)
         return self.fitted_.layers[0].map(table, function, self.n_jobs)
 
+    def _through(self, X: Any, function: OfBatch) -> list[tuple[np.ndarray, ...]]:
+        """What a function says of new samples, array by array, as those of a hierarchy of one layer."""
+        return [(array,) for array in self._of_new(X, function)]
 
-def options_of(layer: Corex, number: int | None = None) -> LayerOptions:
+
+def options_of(layer: Corex, number: int | None = None, anchored: Anchored = NO_ANCHORS) -> LayerOptions:
     """How a layer is learned, by its parameters; ``number``, from 1, says which one of several it is."""
     return LayerOptions(
         n_factors=layer.n_factors,
@@ -311,4 +344,6 @@ def options_of(layer: Corex, number: int | None = None) -> LayerOptions:
         random_state=layer.random_state,
         parsimony=layer.parsimony,
         number=number,
+        held=anchored.held,
+        factor_names=anchored.names,
     )

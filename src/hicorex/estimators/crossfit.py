@@ -1,10 +1,12 @@
 """Cross-fitting: what models of the same sizes explain of samples that they were not fitted to."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hicorex.bounds.bounds import bounds_of
+from hicorex.bounds.gaussian_factors import gaussian_bound
 from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine
 from hicorex.estimators.refitting import Refitter
@@ -30,7 +32,7 @@ def cross_fit(model: "LayeredEstimator", table: Source, sample_weight: np.ndarra
 
     ``cv`` is a number of folds, the same ones for every seed, or a scikit-learn splitter.
     """
-    refitter, progress, parts = Refitter.of(model), model.listener(), []
+    refitter, progress, parts, factors = Refitter.of(model), model.listener(), [], None
     with quietly(), table.engine(model.n_jobs) as engine:  # the fit of this model has warned already
         encoder = Encoder.learn(table, model.fitted_.layers[0].encoder.kinds, sample_weight, engine)
         data = encoder.encode(table, sample_weight, engine, gaps=encoder.gaps)[0]
@@ -38,8 +40,13 @@ def cross_fit(model: "LayeredEstimator", table: Source, sample_weight: np.ndarra
         for at, (training, held_out) in enumerate(folds, start=1):
             progress.fold(at, len(folds))
             seen, new = data.take(training, engine), data.take(held_out, engine)
-            parts.append(refitter.evidence(seen, new, engine, table.column_name))
+            # Whether factors decode beside pairs is found out in the first fold.
+            evidence, factors = refitter.evidence(seen, new, engine, table.column_name, factors)
+            parts.append(evidence)
+        gaussian = gaussian_bound(data, folds) if data.in_memory else None
     bounds = bounds_of(parts, cross_fitted=True)
+    if gaussian is not None:
+        bounds = replace(bounds, lower_gaussian=gaussian[0], lower_gaussian_stderr=gaussian[1])
     progress.cross_fitted(bounds)
     return bounds
 

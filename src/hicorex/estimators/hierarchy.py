@@ -11,15 +11,17 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from hicorex.bounds.bounds import bounds_of
-from hicorex.bounds.evidence import StackedLayer, gather
 from hicorex.bounds.result import Bounds
 from hicorex.engine import Engine
+from hicorex.estimators.anchoring import NO_ANCHORS, Anchored, anchored_by
 from hicorex.estimators.base import LayeredEstimator
 from hicorex.estimators.corex import PARAMETERS, Corex, options_of
-from hicorex.estimators.learning import Learned, learn_more, learn_sized, size_layer
+from hicorex.estimators.learning import learn_more, learn_sized, size_layer
+from hicorex.estimators.outputs import Output
+from hicorex.estimators.stack import Stack
 from hicorex.estimators.training import Training, names_of_columns
 from hicorex.exceptions import HicorexError
-from hicorex.fitted.layer import FittedLayer, OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
+from hicorex.fitted.layer import OfBatch, log_odds_of, posteriors_of, states_and_log_z_of, states_of
 from hicorex.fitted.model import FileReading, FittedModel, StopReason
 from hicorex.fitted.surprise import Usual
 from hicorex.input.sources import Source, source_of
@@ -52,7 +54,7 @@ class HierarchicalCorex(LayeredEstimator):
         stopped.
     n_states : int, one for each layer, or "auto", default="auto"
         Number of states of each factor. "auto" chooses a number for each layer, as in ``Corex``.
-    marginals, structure, n_init, max_iter, tol, batch_size, parsimony, n_jobs, random_state, verbose
+    marginals, structure, n_init, max_iter, tol, batch_size, parsimony, output, n_jobs, random_state, verbose
         As in ``Corex``; the marginals are those of the first layer, above it they are categorical.
 
     Attributes
@@ -110,6 +112,7 @@ class HierarchicalCorex(LayeredEstimator):
         tol: float = 1e-5,
         batch_size: int | None = None,
         parsimony: float = PARSIMONY,
+        output: Output = "labels",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -123,12 +126,15 @@ class HierarchicalCorex(LayeredEstimator):
         self.tol = tol
         self.batch_size = batch_size
         self.parsimony = parsimony
+        self.output = output
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None, anchors: Any = None
+    ) -> Self:
         """Learn the layers from the bottom up.
 
         Parameters
@@ -140,15 +146,20 @@ class HierarchicalCorex(LayeredEstimator):
             they count as the effective number of samples, (sum w)^2 / sum w^2.
         checkpoint : path or Checkpoint, default=None
             A file to save the fit to after each layer and every minute, and to go on from if it is there.
+        anchors : mapping, default=None
+            Anchors of factors of the first layer; see ``Corex.fit``.
 
         Returns
         -------
         self
         """
-        with noting(checkpoint, self._decisive()) as notes:
-            table, sample_weight = weighted(source_of(X, least_samples=2), sample_weight)
+        source = source_of(X, least_samples=2)
+        first = next(iter(self.shape()[0]))
+        anchored = anchored_by(anchors, names_of_columns(source), source.shape[1], first)
+        with noting(checkpoint, self._decisive() | anchored.decisive()) as notes:
+            table, sample_weight = weighted(source, sample_weight)
             with table.engine(self.n_jobs) as engine:
-                fitted, layers = self._learn(table, sample_weight, engine, notes)
+                fitted, layers = self._learn(table, sample_weight, engine, notes, anchored)
         return self._publish(fitted, layers, Training.of(X, table, sample_weight))
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -171,11 +182,11 @@ class HierarchicalCorex(LayeredEstimator):
         self, fitted: FittedModel, table: Source, sample_weight: np.ndarray | None, engine: Engine
     ) -> FittedModel:
         """Update every layer, from the bottom up, by one more batch."""
-        stack = _Stack()
+        stack = Stack()
         for k, layer in enumerate(fitted.layers):
             below = stack.labels(engine) if k else table
             stack.add(learn_more(layer, below, sample_weight, self.structure, engine), engine)
-        evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
+        evidence = stack.evidence(fitted, engine)
         return replace(
             fitted,
             layers=stack.layers,
@@ -188,18 +199,24 @@ class HierarchicalCorex(LayeredEstimator):
         )
 
     def _learn(
-        self, table: Source, sample_weight: np.ndarray | None, engine: Engine, notes: Notes
+        self,
+        table: Source,
+        sample_weight: np.ndarray | None,
+        engine: Engine,
+        notes: Notes,
+        anchored: Anchored = NO_ANCHORS,
     ) -> tuple[FittedModel, list[Corex]]:
         """Learn the layers from samples; gives what they learned, and an unfitted estimator for each."""
         names, progress = names_of_columns(table), self.listener()
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        stack, layers = _Stack(), list[Corex]()
+        stack, layers = Stack(), list[Corex]()
         stop_reason, next_sizing = StopReason.AS_ASKED, None
         for k, (size, n_states) in enumerate(zip(*self.shape(), strict=True)):
             below = stack.labels(engine) if k else table
             layer = self._layer(size, n_states, rng, reads_labels=k > 0)
             progress.layer(k + 1)
-            options, of_layer = options_of(layer, k + 1), notes.within(layer_name(k + 1))
+            options = options_of(layer, k + 1, NO_ANCHORS if k else anchored)
+            of_layer = notes.within(layer_name(k + 1))
             sized = size_layer(below, sample_weight, options, engine, of_layer, progress)
             sizing = sized.sizing
             if k and self._found and (against := stack.against(sizing)) is not None:
@@ -215,13 +232,13 @@ class HierarchicalCorex(LayeredEstimator):
                 stop_reason = StopReason.ONE_FACTOR
                 break
         fitted = FittedModel(stack.layers, stack.learned[0].layer.bounds, stack.learned[0].layer.usual, names)
-        evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
+        evidence = stack.evidence(fitted, engine)
         depth = _worth_their_place(bounds_of([evidence])) if self._found else len(layers)
         if depth < len(layers):
             stop_reason, next_sizing = StopReason.ADDS_NOTHING, stack.layers[depth].sizing
             stack.drop(depth)
             layers, fitted = layers[:depth], replace(fitted, layers=stack.layers)
-            evidence = gather(stack.learned[0].data, stack.stacked, engine, name=fitted.column_name)
+            evidence = stack.evidence(fitted, engine)
         return replace(
             fitted,
             bounds=bounds_of([evidence]),
@@ -231,8 +248,11 @@ class HierarchicalCorex(LayeredEstimator):
         ), layers
 
     def transform(self, X: Any) -> np.ndarray:
-        """The most likely state of each factor of every layer, (n_samples, n_factors of all layers)."""
-        return np.hstack(self._through(X, states_of)[0])
+        """The most likely state of each factor of every layer, (n_samples, n_factors of all layers).
+
+        Or what else ``output`` asks for, the columns of each layer after those of the one below.
+        """
+        return self.columns_of(X, self.output)
 
     def posteriors(self, X: Any, layer: int | None = None) -> np.ndarray:
         """p(y_j = s | layer below), (n_samples, n_factors, n_states), of all layers or of one, 1, 2, ...
@@ -268,6 +288,17 @@ class HierarchicalCorex(LayeredEstimator):
             layer.check()
         with checking():
             self.shape()
+
+    def of_fitted(self, fitted: FittedModel, training: Training | None) -> "HierarchicalCorex":
+        """A new model of these parameters that has learned this, as edits make it."""
+        sizes = [layer.n_factors for layer in fitted.layers]
+        again = clone(self).set_output(**self._output())
+        if not self._found:
+            again.set_params(layers=tuple(sizes))
+            if not isinstance(self.n_states, Integral | str):
+                again.set_params(n_states=list(self.n_states)[: len(sizes)])
+        layers = [like.of_size(size) for like, size in zip(self.layers_, sizes, strict=False)]
+        return again.publish(fitted, training, layers_=layers_of(fitted, layers))
 
     def _publish(self, fitted: FittedModel, layers: list[Corex], training: Training | None) -> Self:
         """Publish what was learned, with a new estimator for each layer, of the parameters of those given."""
@@ -352,54 +383,6 @@ def _worth_their_place(bounds: Bounds) -> int:
     """The number of the layers that together explain more than the first one alone does."""
     lower = [layer.lower for layer in bounds.layers]
     return max(k for k, value in enumerate(lower, start=1) if k == 1 or value > lower[0])
-
-
-class _Stack:
-    """The layers learned so far, each from the labels of the one below, and what evaluates their samples."""
-
-    def __init__(self) -> None:
-        self.learned: list[Learned] = []
-        self.stacked: list[StackedLayer] = []
-
-    @property
-    def layers(self) -> tuple[FittedLayer, ...]:
-        """The layers, from the bottom up."""
-        return tuple(learned.layer for learned in self.learned)
-
-    def labels(self, engine: Engine) -> Source:
-        """The most likely labels of the top layer: the table of the next one."""
-        top = self.learned[-1]
-        return top.layer.label_table(top.data, engine)
-
-    def add(self, learned: Learned, engine: Engine) -> None:
-        """Put a layer on top; the one below feeds it."""
-        if self.learned:
-            below, evaluator = self.learned[-1].feeding(engine)
-            self.learned[-1] = self.learned[-1]._replace(layer=below)
-            self.stacked[-1] = self.stacked[-1]._replace(feeding=evaluator)
-        read = learned.layer.encoder.encode_labels if self.learned else None
-        self.stacked.append(StackedLayer(learned.evaluator, read=read))
-        self.learned.append(learned)
-
-    def against(self, sizing: Sizing | None) -> StopReason | None:
-        """Why a layer whose size was chosen is not worth its place on top; None if it is.
-
-        A layer that feeds another one explains by its most likely states alone. All layers together must explain more
-        of held-out samples than the first one does alone.
-        """
-        if sizing is None or not sizing.chosen.explains:
-            return StopReason.NOTHING_MORE
-        sizings = [layer.sizing for layer in self.layers[1:] if layer.sizing]
-        gained = sum(each.chosen.lower for each in (*sizings, sizing))
-        lost = sum(layer.sizing.chosen.lost or 0.0 for layer in self.layers if layer.sizing)
-        return StopReason.ADDS_NOTHING if gained <= lost else None
-
-    def drop(self, depth: int) -> None:
-        """Keep the layers up to this depth alone; the top one then feeds nothing."""
-        self.learned, self.stacked = self.learned[:depth], self.stacked[:depth]
-        top = self.learned[-1]
-        self.learned[-1] = top._replace(layer=replace(top.layer, feeding_joints=None))
-        self.stacked[-1] = self.stacked[-1]._replace(feeding=None)
 
 
 def layers_of(fitted: FittedModel, layers: Sequence[Corex]) -> list[Corex]:

@@ -30,6 +30,16 @@ def annotate(adata: Any, model: "LayeredEstimator", key: str = "hicorex") -> Non
     frames of shape (n_obs, n_factors of all layers). ``adata.varm[f"{key}_alpha"]`` and
     ``adata.varm[f"{key}_information"]``, I(Y_j:X_i) in nats, are frames of shape (n_vars, n_factors of layer 1).
     ``adata.uns[key]`` has the names of the factors, what each explains, ``tcs``, in nats, and the number of each layer.
+
+    Examples
+    --------
+    >>> import anndata, hicorex
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, _ = make_latent_tree(200, 12, 2, random_state=0)
+    >>> adata = anndata.AnnData(X.astype("float32"))
+    >>> hicorex.annotate(adata, hicorex.Corex(2, n_states=2, n_init=1, random_state=0).fit(adata))
+    >>> adata.obsm["hicorex"].shape, adata.varm["hicorex_alpha"].shape
+    ((200, 2), (12, 2))
     """
     import pandas as pd
 

@@ -55,6 +55,26 @@ class FactorDescription(NamedTuple):
         return self.top_variables[: min(most, self.n_variables or most)]
 
 
+class Dependence(NamedTuple):
+    """How much dependence there is at least, and what the factors explain of it, in nats.
+
+    lower, stderr : the largest lower bound at hand, and its standard error
+    by : what shows it: the factors, factors and residual pairs, or a Gaussian factor model of the numbers
+    explained : by the factors
+    share : explained / lower; None where nothing is sure
+    """
+
+    lower: float
+    stderr: float
+    by: str
+    explained: float
+    share: float | None
+
+
+# What shows how much dependence there is.
+BY_FACTORS, BY_PAIRS, BY_GAUSSIAN = "factors", "factors and pairs", "Gaussian factor model"
+
+
 @dataclass(frozen=True)
 class Description:
     """What there is to tell of a model.
@@ -92,16 +112,19 @@ class Description:
     def is_sure(self) -> bool:
         """Whether held-out samples show that something is explained, beyond what chance would."""
         crossed = self.cross_fitted
-        return crossed is not None and crossed.lower > max(LEAST_ERRORS * crossed.lower_stderr, ROUNDING)
+        return crossed is not None and _is_sure(crossed.lower, crossed.lower_stderr)
 
     @property
     def with_pairs(self) -> "Bounds | None":
         """The bounds to rely on of factors and pairs, if they say something beyond those of the factors."""
         known = self.cross_fitted or self.bounds
-        if known.lower_with_pairs is None or known.lower_with_pairs_stderr is None:
-            return None
-        sure = known.lower_with_pairs > max(LEAST_ERRORS * known.lower_with_pairs_stderr, ROUNDING)
-        return known if sure and known.lower_with_pairs > known.lower else None
+        sure = _is_sure(known.lower_with_pairs, known.lower_with_pairs_stderr)
+        return known if sure and (known.lower_with_pairs or 0) > known.lower else None
+
+    @property
+    def dependence(self) -> Dependence:
+        """How much dependence there is at least, and what the factors explain of it."""
+        return dependence_of(self.cross_fitted or self.bounds)
 
     @property
     def n_stable(self) -> int | None:
@@ -132,7 +155,9 @@ class Description:
             "bounds": all_bounds_dict(self.bounds, self.cross_fitted),
             "factors": [row._asdict() for row in self.factors],
             "states": {
-                row.factor: [state._asdict() | {"variables": list(state.variables)} for state in states]
+                row.factor: [
+                    {"state": of.state, "probability": of.probability, "variables": list(of.variables)} for of in states
+                ]
                 for row, states in zip(self.factors, self.states, strict=True)
             },
             "pairs": [pair._asdict() | {"kind": str(pair.kind)} for pair in self.pairs],
@@ -196,7 +221,26 @@ def pairs_of(model: "LayeredEstimator") -> list[ResidualPair]:
 def all_bounds_dict(in_sample: "Bounds", cross_fitted: "Bounds | None") -> dict[str, Any]:
     """The bounds to rely on, and those of the samples of the fit, as plain numbers, text and lists."""
     given = None if cross_fitted is None else bounds_dict(cross_fitted)
-    return {"unit": "nats", "cross_fitted": given, "in_sample": bounds_dict(in_sample)}
+    there = {key: _plain(value) for key, value in dependence_of(cross_fitted or in_sample)._asdict().items()}
+    return {"unit": "nats", "dependence": there, "cross_fitted": given, "in_sample": bounds_dict(in_sample)}
+
+
+def dependence_of(bounds: "Bounds") -> Dependence:
+    """How much dependence bounds show, and what the factors explain of it."""
+    shown = [
+        (bounds.lower, bounds.lower_stderr, BY_FACTORS),
+        (bounds.lower_with_pairs, bounds.lower_with_pairs_stderr, BY_PAIRS),
+        (bounds.lower_gaussian, bounds.lower_gaussian_stderr, BY_GAUSSIAN),
+    ]
+    sure = [of for of in shown if _is_sure(*of[:2])]
+    lower, stderr, by = max(sure, key=lambda of: of[0] or 0, default=shown[0])
+    explained = max(bounds.lower, 0.0)
+    return Dependence(lower or 0.0, stderr or 0.0, by, explained, explained / lower if sure and lower else None)
+
+
+def _is_sure(lower: float | None, stderr: float | None) -> bool:
+    """Whether a lower bound exceeds 0 by more than chance would."""
+    return lower is not None and stderr is not None and lower > max(LEAST_ERRORS * stderr, ROUNDING)
 
 
 def bounds_dict(bounds: "Bounds") -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 import re
 from itertools import chain, count, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import numpy as np
 
+from hicorex.exceptions import HicorexError
 from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
@@ -96,6 +97,32 @@ class Graph(NamedTuple):
             chosen = np.argsort([-edge.weight for edge in edges], kind="stable")[:most]
             edges = tuple(edges[i] for i in np.sort(chosen))
         return Graph(self.nodes, edges).select(0)
+
+    def to_networkx(self) -> Any:
+        """The graph as a directed one of networkx, with the attributes that files have, its nodes by name.
+
+        A variable that is called as a factor is, or as another variable, gets ``_`` at its end.
+        """
+        try:
+            import networkx as nx
+        except ImportError:
+            raise HicorexError("to_networkx needs networkx: pip install networkx.") from None
+        taken = {node.name for node in self.nodes if node.layer}
+        keys = {}
+        for node in self.nodes:
+            key = node.name
+            while not node.layer and key in taken:
+                key += "_"
+            taken.add(key)
+            keys[node.id] = key
+        graph = nx.DiGraph()
+        for node in self.nodes:
+            known = {"kind": node.kind, "layer": node.layer, "information": node.information}
+            graph.add_node(keys[node.id], **known)
+        for edge in self.edges:
+            numbers = {"weight": edge.weight, "alpha": edge.alpha, "mutual_information": edge.mutual_information}
+            graph.add_edge(keys[edge.factor], keys[edge.below], **numbers)
+        return graph
 
     def to_graphml(self) -> bytes:
         """The graph as a GraphML file, in UTF-8.

@@ -67,7 +67,7 @@ def _from_file(variables: Sequence[str], path: str, most: int) -> list[Grouping]
     raw = read_raw(path)
     if set(raw.names) & set(variables):  # what looks like a header is a variable and its group
         raw = read_raw(path, TextStyle(header=False))
-    columns = dict(zip(raw.names, _texts(raw.columns), strict=True))
+    columns = dict(zip(raw.names, texts_of(raw.columns), strict=True))
     matches = {title: len(set(variables).intersection(texts)) for title, texts in columns.items()}
     names = max(matches, key=matches.__getitem__)
     if not matches[names]:
@@ -92,7 +92,7 @@ def _from_file(variables: Sequence[str], path: str, most: int) -> list[Grouping]
     return groupings
 
 
-def _texts(columns: Any) -> list[list[str | None]]:
+def texts_of(columns: Any) -> list[list[str | None]]:
     """The columns of a file as text, None where missing; what is no text nor number is left empty."""
     import pyarrow as pa
 

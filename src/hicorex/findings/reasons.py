@@ -32,7 +32,7 @@ def why_these_factors(sizing: Sizing) -> str:
     size, chosen = sizing.n_factors, sizing.chosen
     if sizing.reason is SizeReason.CHANCE:
         return (
-            f"{_factors(size)} explain{'s' if size == 1 else ''} {chosen.lower:.3g} +- {chosen.lower_stderr:.2g} "
+            f"{_factors(size)} explain{'s' if size == 1 else ''} {chosen.lower:.3g} \u00b1 {chosen.lower_stderr:.2g} "
             "nats on held-out samples, no more than chance"
         )
     if sizing.reason is SizeReason.FEW_COLUMNS:
@@ -42,7 +42,7 @@ def why_these_factors(sizing: Sizing) -> str:
     added = f"on held-out samples {sizing.larger} factors add {sizing.gain:.3g}"
     if sizing.gain_stderr is None or sizing.least_gain is None:
         return f"{added} nats to the {chosen.lower:.4g} of {size}, which is not enough"
-    added += f" +- {sizing.gain_stderr:.2g} nats to the {chosen.lower:.4g} of {size}"
+    added += f" \u00b1 {sizing.gain_stderr:.2g} nats to the {chosen.lower:.4g} of {size}"
     if sizing.reason is SizeReason.NOT_FOUND_AGAIN:
         return f"{added}, but fits to other samples do not find the same ones"
     return f"{added}, and would have to add {sizing.least_gain:.3g}"

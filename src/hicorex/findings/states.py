@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DATES = (Written.DATE, Written.DATE_BY_DAY)
 # The number of variables by which a state is described.
 DESCRIBED = 3
+# An answer that this share of the samples of a state gave stands for all of them; else their mean does.
+NEARLY_ALL = 0.9
 
 
 class StateDescription(NamedTuple):
@@ -27,13 +29,19 @@ class StateDescription(NamedTuple):
 
     state : 0, 1, ...
     probability : p(y_j)
-    variables : what the leading variables are in it: the most telling value of categories and its probability, the mean
-        of numbers and of answers that are numbers
+    phrases : what the leading variables are in it, in pieces: the name, a sign, what it is, and the share of samples.
+        Of categories the most telling value, of numbers the mean, of answers that are numbers the one that nearly all
+        gave or else the mean
     """
 
     state: int
     probability: float
-    variables: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What the leading variables are in it, "sex = woman (98%)"."""
+        return tuple(map("".join, self.phrases))
 
 
 def states_of_factors(model: "LayeredEstimator") -> list[list[StateDescription]]:
@@ -76,8 +84,8 @@ def _in_states(
     place: tuple[int, int],
     offsets: np.ndarray,
     is_date: bool,
-) -> Sequence[str]:
-    """What a column is in each state of a factor.
+) -> Sequence[tuple[str, ...]]:
+    """What a column is in each state of a factor, in pieces.
 
     place : its block, and its number there, where categories begin at offsets
     """
@@ -89,16 +97,20 @@ def _in_states(
         if i in encoder.ranks:
             values, scores = encoder.ranks[i]
             numbers = np.interp(numbers, scores, values)
-        about = _day if is_date else _about
-        return [f"{name} about {about(number)}" for number in numbers.tolist()]
+        about = day if is_date else _about
+        return [(name, " about ", about(number)) for number in numbers.tolist()]
     categories = encoder.categories[i]
     p = parameters.p[:, factor, offsets[at] : offsets[at] + categories.size].astype(float)
-    if not layer.reads_labels and categories.dtype.kind in "iuf" and categories.size > 2:
-        return [f"{name} about {short(number, 3)}" for number in (p @ categories.astype(float)).tolist()]
     called = [f"state {value}" if layer.reads_labels else value for value in value_names(categories)]
     overall = layer.state.prior[:, factor] @ p
     telling = (xlogy(p, p) - xlogy(p, overall)).argmax(axis=1)
-    return [f"{name} = {called[v]} ({p[s, v]:.0%})" for s, v in enumerate(telling.tolist())]
+    if not layer.reads_labels and categories.dtype.kind in "iuf" and categories.size > 2:
+        means, usual = (p @ categories.astype(float)).tolist(), p.argmax(axis=1)
+        return [
+            (name, " = ", called[v], f" ({p[s, v]:.0%})") if p[s, v] >= NEARLY_ALL else (name, " about ", _about(mean))
+            for s, (v, mean) in enumerate(zip(usual.tolist(), means, strict=True))
+        ]
+    return [(name, " = ", called[v], f" ({p[s, v]:.0%})") for s, v in enumerate(telling.tolist())]
 
 
 def _about(number: float) -> str:
@@ -106,6 +118,6 @@ def _about(number: float) -> str:
     return f"{number:.0f}" if 1000 <= number < 10_000 else short(number, 3)
 
 
-def _day(number: float) -> str:
+def day(number: float) -> str:
     """A date, from days since the first of January 1970."""
     return str(np.datetime64(round(number), "D"))

@@ -9,10 +9,12 @@ import numpy as np
 from hicorex.bounds.pairs.result import ResidualPair
 from hicorex.findings.description import FactorDescription, factors_of, pairs_of
 from hicorex.findings.graph import ranked_links, weights_of
+from hicorex.fitted.explanation import LEAST_NATS
+from hicorex.input.readers import rows_of
 from hicorex.input.spreadsheet import guarded_table
 from hicorex.input.words import reason_in_words
 from hicorex.selection.significance import q_values
-from hicorex.support.names import factor_names, names_of
+from hicorex.support.names import factor_names, names_of, titles_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from hicorex.estimators.base import LayeredEstimator
     from hicorex.input.column_kinds import ColumnDecision
 
+# Odd values of a sample that are told, and the numbers of their explanations that are in memory at a time.
+ODD_VALUES, EXPLAINED_AT_ONCE = 3, 2**22
 # Half of a character, which no file can hold.
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -39,12 +43,18 @@ def columns_table(decisions: Sequence["ColumnDecision"]) -> "pa.Table":
 
 def labels_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str) -> "pa.Table":
     """The most likely state of every factor for each sample."""
-    return labels_of_states(model, np.asarray(model.transform(X)), row_names, row_title)
+    return labels_of_states(model, model.columns_of(X, "labels"), row_names, row_title)
+
+
+def outputs_table(model: "LayeredEstimator", X: Any, row_names: Any, row_title: str, output: str) -> "pa.Table":
+    """The probabilities or the log-odds of the states of every factor for each sample, as ``transform`` gives them."""
+    columns = model.columns_of(X, output)
+    return _by_row(dict(zip(model.column_names(output), columns.T, strict=True)), row_names, row_title)
 
 
 def labels_of_states(model: "LayeredEstimator", labels: np.ndarray, row_names: Any, row_title: str) -> "pa.Table":
     """As labels_table, for samples whose states are known."""
-    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(factor_names(model))}
+    columns = {name: labels[:, j].astype(np.int8) for j, name in enumerate(titles_of(model))}
     return _by_row(columns, row_names, row_title)
 
 
@@ -77,6 +87,26 @@ def samples_of_log_z(
         "unusual": pa.array([which or None for which in of_whole[3].tolist()], pa.string()),
     }
     return _by_row(columns, row_names, row_title)
+
+
+def with_odd_values(table: "pa.Table", model: "LayeredEstimator", X: Any) -> "pa.Table":
+    """A table of samples and, for each of them, its variables that are most surprising, and by how much."""
+    import pyarrow as pa
+
+    layer = model.fitted_.layers[0]
+    step = max(1, EXPLAINED_AT_ONCE // (layer.encoder.n_columns + int(np.count_nonzero(layer.alpha))))
+    names, places, nats = _text(names_of(model)[0]), list[np.ndarray](), list[np.ndarray]()
+    n_told = min(ODD_VALUES, layer.encoder.n_columns)
+    for first in range(0, table.num_rows, step):
+        odd = model.explain(rows_of(X, np.arange(first, min(first + step, table.num_rows)))).odd
+        largest = np.argsort(-odd, axis=1, kind="stable")[:, :n_told]
+        places.append(largest)
+        nats.append(np.take_along_axis(odd, largest, axis=1))
+    for k, (place, of_place) in enumerate(zip(np.concatenate(places).T, np.concatenate(nats).T, strict=True), start=1):
+        none = of_place <= LEAST_NATS
+        table = table.append_column(f"odd_variable_{k}", names.take(pa.array(place, mask=none)))
+        table = table.append_column(f"odd_nats_{k}", pa.array(of_place, mask=none))
+    return table
 
 
 def factors_table(model: "LayeredEstimator") -> "pa.Table":

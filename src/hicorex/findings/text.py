@@ -1,7 +1,7 @@
 """Text for a terminal: lines that are filled, and names that are shortened."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -12,10 +12,13 @@ from hicorex.support.printing import printable
 WIDTH, NAME_WIDTH = 100, 32
 
 
-def fill(text: str, names: Iterable[str] = (), indent: str = "", widest: int = NAME_WIDTH) -> list[str]:
-    """Text and then a list of names as lines that are not too long; names are shortened, but not broken."""
+def fill(text: str, names: Iterable[str | Sequence[str]] = (), indent: str = "", widest: int = NAME_WIDTH) -> list[str]:
+    """Text and then a list of names as lines that are not too long; names are shortened, but not broken.
+
+    Of a name in pieces the longest ones are shortened, so that all of them can be read.
+    """
     pieces = [shortened(printable(word), WIDTH // 2) for word in text.split()]
-    shown = [shortened(printable(name), widest) for name in names]
+    shown = [_joined_pieces([name] if isinstance(name, str) else name, widest) for name in names]
     pieces += [f"{name}," for name in shown[:-1]] + shown[-1:]
     lines = [indent + pieces[0]]
     for piece in pieces[1:]:
@@ -37,6 +40,18 @@ def shortened(text: str, most: int) -> str:
         return text
     end = (most - 1) // 2
     return f"{_start(text, most - 1 - end)}\u2026{_start(text[::-1], end)[::-1]}"
+
+
+def _joined_pieces(pieces: Sequence[str], most: int) -> str:
+    """Pieces of text as one of at most this many columns; all that are longer than some width get that width.
+
+    >>> _joined_pieces(["a very long name", " = ", "yes", " (97%)"], 20)
+    'a ve\u2026ame = yes (97%)'
+    """
+    pieces = [printable(piece) for piece in pieces]
+    widths = [_columns(piece) for piece in pieces]
+    each = next(w for w in range(max(widths), -1, -1) if sum(min(w, width) for width in widths) <= most)
+    return "".join(shortened(piece, max(each, 1)) for piece in pieces)
 
 
 def value_names(categories: np.ndarray) -> list[str]:

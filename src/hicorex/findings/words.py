@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from hicorex.bounds.pairs.result import ResidualPair
-from hicorex.findings.description import Description, FactorDescription, description
+from hicorex.findings.description import BY_GAUSSIAN, BY_PAIRS, Description, FactorDescription, description
 from hicorex.findings.numbers import count, short
 from hicorex.findings.reasons import why_no_upper
 from hicorex.findings.states import StateDescription
-from hicorex.findings.text import WIDTH, fill
+from hicorex.findings.text import fill
 from hicorex.selection.folds import FEWEST_SAMPLES
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FEW, MOST_FACTORS = 5, 10
 # The number of factors of the first layer whose states it describes, and of these states.
 MOST_DESCRIBED, MOST_STATES = 3, 6
+# The columns of a phrase on a variable in a state, or on a pair.
+PHRASE_WIDTH = 72
 
 NOTHING = (
     "Nothing is explained: what the factors tell of how the variables depend on each other is no more than they cost. "
@@ -61,14 +63,34 @@ def how_much(told: Description) -> str:
         text += f" There is no upper bound: {why_no_upper(bounds.no_upper)}."
     else:
         text += f" The total correlation is at most {short(bounds.upper)} nats."
-    if told.with_pairs is not None:
-        text += f" {how_much_with_pairs(told.with_pairs)}"
+    text += how_much_there_is(told)
     if told.n_stable is not None:
         come = "comes" if told.n_stable == 1 else "come"
         text += f" {told.n_stable:,} of {count(len(told.used), 'factor')} {come} back in fits to halves of the samples."
     if len(told.unassigned) == told.n_variables:
         text += " No link of a variable to a factor is significant: all of it may be chance."
     return text
+
+
+def how_much_there_is(told: Description) -> str:
+    """How much dependence there is at least, and the share of the factors; nothing where nobody has looked further."""
+    there = told.dependence
+    known = told.cross_fitted or told.bounds
+    if there.by == BY_PAIRS:
+        return f" {how_much_with_pairs(known)}"
+    if there.by == BY_GAUSSIAN:
+        text = (
+            f" There are at least {short(there.lower)} nats (standard error {short(there.stderr, 2)}) of dependence, "
+            "as a Gaussian factor model of the numbers shows: the factors explain "
+            f"{short(there.explained)}, {there.share:.0%} of it"
+        )
+        if told.with_pairs is not None and known.lower_with_pairs is not None:
+            text += f", and single pairs of variables another {short(known.lower_with_pairs - there.explained)}"
+        return f"{text}."
+    if there.share is None or known.lower_with_pairs is None:
+        return ""
+    others = " and a Gaussian factor model of the numbers" if known.lower_gaussian is not None else ""
+    return f" Single pairs of variables{others} show no more dependence than that."
 
 
 def how_much_with_pairs(bounds: "Bounds") -> str:
@@ -146,16 +168,18 @@ def _about_states(states: list[StateDescription]) -> list[str]:
     lines = []
     for state in states[:MOST_STATES]:
         share = "less than 1%" if state.probability < 0.005 else f"{state.probability:.0%}"
-        lines += fill(f"state {state.state}, {share} of samples:", state.variables, "    ", WIDTH // 2)
+        lines += fill(f"state {state.state}, {share} of samples:", state.phrases, "    ", PHRASE_WIDTH)
     if len(states) > MOST_STATES:
         lines += fill(f"and {count(len(states) - MOST_STATES, 'more state')}", indent="    ")
     return lines
 
 
 def _about_pairs(pairs: list[ResidualPair]) -> list[str]:
-    said = [f"{pair} ({short(pair.gain, 2)} nats)" for pair in pairs[:FEW]]
-    more = [f"and {len(pairs) - FEW:,} more"] if len(pairs) > FEW else []
-    return fill("Beyond the factors:", [*said, *more])
+    lines = ["Beyond the factors:"]
+    for pair in pairs[:FEW]:
+        said = (pair.variable, f" {pair.kind} ", pair.other, f": {short(pair.gain, 2)} nats")
+        lines += fill("", [said], "  ", PHRASE_WIDTH)
+    return lines + (fill(f"and {count(len(pairs) - FEW, 'more pair')}", indent="  ") if len(pairs) > FEW else [])
 
 
 def _about_unassigned(names: list[str]) -> list[str]:

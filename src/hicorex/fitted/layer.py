@@ -1,7 +1,7 @@
 """What a layer has learned, frozen: it reads new samples, labels and evaluates them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -52,6 +52,8 @@ class FittedLayer:
     history, histories : the objective at each iteration of the start that was kept, and of every start
     sizing : the sizes tried, if the number of factors was "auto"
     stream : what the next batch of a stream goes on from; None before the first one
+    anchors : by the number of a factor, the columns that it was begun by and that stay with it
+    factor_names : by the number of a factor, the name that it was given
     """
 
     encoder: Encoder
@@ -72,6 +74,8 @@ class FittedLayer:
     feeding_joints: list[list[Joint]] | None = None
     sizing: Sizing | None = None
     stream: Stream | None = None
+    anchors: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    factor_names: dict[int, str] = field(default_factory=dict)
 
     @property
     def n_factors(self) -> int:
@@ -87,6 +91,11 @@ class FittedLayer:
     def tc(self) -> float:
         """The total correlation that all factors explain."""
         return float(self.tcs.sum())
+
+    @property
+    def excess(self) -> float:
+        """What the mean log Z_j count twice in sum, where a variable anchors several factors."""
+        return max(0.0, float(self.usual.log_z[0].sum()) - self.tc) if self.anchors else 0.0
 
     @property
     def communality(self) -> np.ndarray:
@@ -124,7 +133,7 @@ class FittedLayer:
 
     def evaluator(self, data: Data, engine: Engine) -> LayerEvaluator:
         """What evaluates new samples by soft labels."""
-        return LayerEvaluator.of(self.state, self.links, data, engine, self.joints)
+        return replace(LayerEvaluator.of(self.state, self.links, data, engine, self.joints), excess=self.excess)
 
     def feeding_evaluator(self, data: Data, engine: Engine) -> LayerEvaluator:
         """What evaluates new samples by the most likely labels, which feed the layer above."""
@@ -172,6 +181,20 @@ def log_odds_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
     """log p(y_j = s | x) / p(y_j = 0 | x), s > 0, (N, m, k - 1)."""
     prior = np.log(state.prior[1:] / state.prior[0])[:, :, None]
     return ((_scores(state, data, engine) + prior).transpose(2, 1, 0),)
+
+
+def posterior_columns_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
+    """The posteriors of all factors side by side, (N, m k)."""
+    return (_as_columns(*posteriors_of(state, data, engine)),)
+
+
+def log_odds_columns_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray]:
+    """The log-odds of all factors side by side, (N, m (k - 1))."""
+    return (_as_columns(*log_odds_of(state, data, engine)),)
+
+
+def _as_columns(of_states: np.ndarray) -> np.ndarray:
+    return of_states.reshape(len(of_states), -1)
 
 
 def states_and_log_z_of(state: State, data: Data, engine: Engine) -> tuple[np.ndarray, np.ndarray]:

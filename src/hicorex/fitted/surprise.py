@@ -57,7 +57,7 @@ def of_values(surprisals: list[np.ndarray], state: State, data: Data, engine: En
     """What the values of samples say, by the -log p(x_i) of categories in the fit, by block."""
     blocks = data.blocks
     moments = [
-        _moments(block, table) if isinstance(block, Categorical) else ()
+        surprisal_moments(block, table) if isinstance(block, Categorical) else ()
         for block, table in zip(blocks, surprisals, strict=True)
     ]
 
@@ -77,7 +77,7 @@ def of_values(surprisals: list[np.ndarray], state: State, data: Data, engine: En
     return OfValues(*np.concatenate(list(engine.tiles(of_tile, data.parts)), axis=1))
 
 
-def _moments(block: Categorical, surprisal: np.ndarray) -> tuple[np.ndarray, ...]:
+def surprisal_moments(block: Categorical, surprisal: np.ndarray) -> tuple[np.ndarray, ...]:
     """The surprisal of each category, its mean and its variance in the column, (F,); 0 for missing values."""
     p = np.exp(-surprisal) * block.is_category
     p /= np.maximum(np.add.reduceat(p, block.offsets[:-1]), 1e-300)[block.column_of]

@@ -157,7 +157,7 @@ def _log(x):
         bits = np.float64(x).view(np.int64)
         power = np.int32(bits >> np.int64(52)) - np.int32(1023)
         fraction = np.int64((bits & np.int64(0xFFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000)).view(np.float64)
-        return power * _LOG_2 + (log1p(fraction - 1.0) if fraction > 1.0 else 0.0)
+        return power * _LOG_2 + (fraction > 1.0) * log1p(fraction - 1.0)
 
     return double
 

@@ -105,7 +105,8 @@ def state_from_labels(labels: np.ndarray, data: Data, rule: Rule, engine: Engine
 def asking(state: State, data: Data, rule: Rule) -> State:
     """The state with the questions of the rule, so that the next step goes by joint states and not by a tree."""
     questions = []
-    for block, parameters, alpha in zip(data.blocks, state.parameters, state.alpha, strict=True):
+    for b, (block, parameters, alpha) in enumerate(zip(data.blocks, state.parameters, state.alpha, strict=True)):
         estimate = Estimate(parameters, state.prior, block.dependence(parameters, state.prior))
-        questions.append(rule.questions(Measured(block, estimate, state.n_starts), alpha))
+        measured = Measured(block, estimate, state.n_starts, held=rule.held(b, state.n_starts))
+        questions.append(rule.questions(measured, alpha))
     return replace(state, questions=questions)

@@ -1,5 +1,6 @@
 """The algorithm: one layer, from its first state to the best one (eq:fullopt)."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,23 +53,29 @@ def fit_layer(
     notes: Notes = NO_NOTES,
     name: str = "fit",
     directions: Directions | None = None,
+    begin: State | None = None,
 ) -> Fit:
     """Search for the best factors by the objective of eq:fullopt, the same ones whatever the seed.
 
     Large tables are searched by some of their rows. Then the best factors are fitted to all samples, or to batches that
     the seed draws. A fit that ``notes`` hold under this name goes on where it was. ``directions`` are those of the
-    samples, if fits of other sizes share them.
+    samples, if fits of other sizes share them. A fit that is to ``begin`` with a state goes on from there, and
+    searches no further.
     """
+    options = replace(options, held=options.held.seen_in(data))
+    rule = options.held.rule(rule, data, options.n_factors)
     search = Search(some_rows(data, _search_rows(data, options), engine), rule, engine, options, directions)
     of_some, of_all = AllSamples(search.data, engine), None
-    stage = notes.recall_stage(name, data.blocks, options) or search.first()
+    stage = notes.recall_stage(name, data.blocks, options)
+    if stage is None:
+        stage = search.first() if begin is None else Stage.of_starts(asking(rule.kept(begin), search.data, rule))
     while True:
         if stage.of_all_samples and of_all is None:
             of_all = passes_over(data, options.batch_size, engine, seed, stage.run.sums)
         passes = of_all or of_some
         race = Race(stage.run, options, passes.pace, all_run_until=POOL_AT if stage.number == 0 else 0)
         stage = _climb(stage.under_way(), race, passes, rule, engine, progress, notes, name)
-        following = None if stage.of_all_samples else search.following(stage)
+        following = None if stage.of_all_samples or begin is not None else search.following(stage)
         if following is None and not stage.of_all_samples and search.data.n_samples < data.n_samples:
             following = stage.over_all_samples(asking(stage.run.best.state, data, rule))
         if following is None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from hicorex.layer.held import NOTHING_HELD, Held
+
 # Starts where the number is not given, children of the best one in a round, and the most factors of all side by side.
 N_STARTS, N_CHILDREN, MOST_SIDE_BY_SIDE = 12, 6, 120
 # Pairs of a factor and a column side by side, and samples by state of a factor: of wide tables with few samples starts
@@ -20,6 +22,7 @@ class FitOptions:
     tol : a start is finished when its objective has grown by less than this share
     batch_size : number of samples of a batch; None for passes over all samples
     improve : whether the best start is improved by factors of others
+    held : the factors that have a place of their own
     """
 
     n_factors: int
@@ -29,6 +32,7 @@ class FitOptions:
     tol: float
     batch_size: int | None = None
     improve: bool = True
+    held: Held = NOTHING_HELD
 
     def starts(self, n_samples: int, n_columns: int) -> int:
         """The number of starts for a table: where nobody says, fewer if they have many factors each."""

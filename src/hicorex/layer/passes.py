@@ -67,6 +67,8 @@ class AllSamples(Passes):
             history.append(objective)
             best = Best(objective, best.history, state, sums.log_z, float(excess.sum()))
             lowered = [np.minimum(*both) for both in zip(state.alpha, following.alpha, strict=True)]
+            if all(np.array_equal(*both) for both in zip(lowered, state.alpha, strict=True)):
+                break  # the rest is held
             state = replace(state, alpha=lowered, questions=following.questions)
         return best._replace(history=history)
 

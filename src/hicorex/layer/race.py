@@ -140,7 +140,7 @@ class Race:
 
     def prime_unused(self, following: State, log_z: np.ndarray, data: Data) -> None:
         """Start factors that explain nothing anew, in place; their starts are judged from here on."""
-        for at in prime_unused(following, log_z, data, self.running, self.iteration):
+        for at in prime_unused(following, log_z, data, self.running, self.iteration, self.options.held):
             self._judged_from[self.running[at]] = len(self.histories[self.running[at]])
 
     def advance(self, following: State) -> np.ndarray:

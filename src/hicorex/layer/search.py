@@ -16,6 +16,7 @@ from hicorex.layer.candidates import Promises, Screen
 from hicorex.layer.column_groups import grouped_scores
 from hicorex.layer.data import Data
 from hicorex.layer.directions import Directions, asking, leading_scores, rotated_scores, state_from_scores
+from hicorex.layer.held import base_of, with_held
 from hicorex.layer.labels import labels_of_samples
 from hicorex.layer.numbers import Numbers, numbers_of
 from hicorex.layer.one_pass import run_pass
@@ -136,7 +137,8 @@ class Search:
             states.append(primed_starts(data, options.n_factors, options.n_states, n_primed, self._engine))
         if not options.improve:
             self._numbers = None  # only rounds have a further use for them
-        return Stage.of_starts(side_by_side(states, n_starts=n_starts))
+        starts = side_by_side(states, n_starts=n_starts)
+        return Stage.of_starts(with_held(starts, options.held, data, self._rule, self._engine))
 
     def following(self, stage: Stage) -> Stage | None:
         """The round after a stage that is over; None if there is none to try."""
@@ -168,7 +170,9 @@ class Search:
         candidates = side_by_side([pool, self._unexplained(best.state)], n_starts=1)
         promises = self._screen.promises(best.state, candidates)
         n_children = self._options.children(self.data.n_samples, self.data.n_columns)
-        children = _children_of(best, promises, (failures + 1) * n_children)[failures * n_children :]
+        places = self._options.held.places
+        promises.gain[:, places] = -np.inf  # nothing takes the place of a factor that is held
+        children = _children_of(best, promises, (failures + 1) * n_children, places)[failures * n_children :]
         if not children:
             return None
         everything = side_by_side([best.state, candidates], n_starts=1)
@@ -213,20 +217,21 @@ class Search:
         n_found = scores.shape[1]
         states = []
         if n_found:
-            states.append(state_from_scores(scores, self.numbers, self._options.n_states, self._rule, self._engine))
+            rule = base_of(self._rule)
+            states.append(state_from_scores(scores, self.numbers, self._options.n_states, rule, self._engine))
         if n_found < n_factors:
             states.append(State.neutral(self.data.blocks, n_factors - n_found, self._options.n_states))
         return side_by_side(states, n_starts=1)
 
 
-def _children_of(best: Best, promises: Promises, most: int) -> list[np.ndarray]:
+def _children_of(best: Best, promises: Promises, most: int, held: list[int]) -> list[np.ndarray]:
     """The factors of children, (m,) each: numbers below m are those of the best iterate, then the candidates follow.
 
     In the first child candidates take the places of all empty factors, if there are any. The others have one factor
-    replaced, once for each candidate that promises most.
+    replaced, once for each candidate that promises most. Factors that are held stay where they are.
     """
     factors = np.arange(len(best.log_z))
-    filled = _filled(best, promises)
+    filled = _filled(best, promises, held)
     children = [] if np.array_equal(filled, factors) else [filled]
     leaving, gain = promises.gain.argmax(axis=1), promises.gain.max(axis=1)
     others = factors.tolist()
@@ -240,11 +245,12 @@ def _children_of(best: Best, promises: Promises, most: int) -> list[np.ndarray]:
     return children
 
 
-def _filled(best: Best, promises: Promises) -> np.ndarray:
+def _filled(best: Best, promises: Promises, held: list[int]) -> np.ndarray:
     """The factors of the best iterate, (m,), but candidates that promise something in the places of empty ones."""
     factors = np.arange(len(best.log_z))
     least = LEAST_GAIN * best.objective
     empty = best.log_z < least
+    empty[held] = False
     others = factors[~empty].tolist()
     for place in np.flatnonzero(empty):
         unlike = promises.likeness[:, others].max(axis=1, initial=0) < FILLING_LIKENESS

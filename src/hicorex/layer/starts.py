@@ -9,6 +9,7 @@ import numpy as np
 from hicorex.engine import Engine
 from hicorex.layer.correlation import column_dependence, feature_correlation
 from hicorex.layer.data import Data
+from hicorex.layer.held import NOTHING_HELD, Held
 from hicorex.layer.state import UNUSED_NATS, PrimingVariable, State, prime
 from hicorex.marginals.base import take_factors
 
@@ -78,14 +79,18 @@ def cover(dependence: np.ndarray, n_chosen: int, rng: np.random.Generator) -> np
     return chosen
 
 
-def prime_unused(state: State, log_z: np.ndarray, data: Data, running: list[int], iteration: int) -> set[int]:
+def prime_unused(
+    state: State, log_z: np.ndarray, data: Data, running: list[int], iteration: int, held: Held = NOTHING_HELD
+) -> set[int]:
     """Start factors that explain nothing anew, in place, from variables that are explained badly.
 
-    ``running`` names the starts of the state. Return the places there of those that have such factors.
+    Those that are held stay. ``running`` names the starts of the state. Return the places there of those that have
+    such factors.
     """
     used = sum(alpha.sum(axis=1) for alpha in state.alpha)
     anew: set[int] = set()
-    unused = np.flatnonzero((log_z < UNUSED_NATS) | (used == 0))
+    is_held = np.isin(np.arange(log_z.size) % state.n_factors, held.places)
+    unused = np.flatnonzero(((log_z < UNUSED_NATS) | (used == 0)) & ~is_held)
     if not unused.size:
         return anew
     places = _places(data)

@@ -17,6 +17,10 @@ from hicorex.marginals.base import Answers, Block, Estimate, Questions, linked
 LEVEL = 0.05
 # Odds that a variable is given a further factor that knows nothing more of it, in an iteration.
 FURTHER_LEVEL = 0.001
+# Dependence by which a factor that holds a variable comes before all others, more than any of them has.
+FIRST = 1e3
+# Shares that sum to 1 exceed it by less.
+ROUNDING = 1e-9
 
 
 class Measured(NamedTuple):
@@ -25,6 +29,7 @@ class Measured(NamedTuple):
     estimate : the marginals by the sums of the pass, for the factors of ``n_starts`` starts
     questions, answers : what the pass was asked beyond the marginals, and what it measured
     measured_share : of the weight of the sums, that of the samples which answered
+    held : (J, n) the alpha that some factors hold, NaN where it is free; None where none do
     """
 
     block: Block
@@ -33,6 +38,20 @@ class Measured(NamedTuple):
     questions: Questions = Questions()
     answers: Answers = Answers(())
     measured_share: float = 1.0
+    held: np.ndarray | None = None
+
+    @property
+    def dependence(self) -> np.ndarray:
+        """The dependence by which factors are ordered, (J, n): those that hold a variable come before all others."""
+        known = self.estimate.dependence
+        if self.held is None:
+            return known
+        return np.where(self.held > 0, known + FIRST, np.where(self.held == 0, -1.0, known))
+
+    @property
+    def anchored(self) -> np.ndarray | None:
+        """Whether a factor holds all of a variable, (J, n)."""
+        return None if self.held is None else self.held == 1
 
 
 class Rule(Protocol):
@@ -44,8 +63,16 @@ class Rule(Protocol):
     def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
         """What the next pass is to measure under the new estimate and this alpha (J, n)."""
 
-    def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    def excess(self, measured: Measured, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What the objective of the labels under the alpha before counts twice, (J,), by the alpha after, (J, n)."""
+
+    def held(self, b: int, n_starts: int) -> np.ndarray | None:
+        """The alpha (J, n) of a block that some factors hold, NaN where it is free; None where none do."""
+        return None
+
+    def kept(self, state: State) -> State:
+        """The state with what some factors hold as it was."""
+        return state
 
 
 class Tree(Rule):
@@ -53,17 +80,21 @@ class Tree(Rule):
 
     def alpha(self, measured: Measured) -> np.ndarray:
         """1 for the best factor."""
-        block, estimate, n_starts = measured[:3]
-        first = _most_informative(block, estimate, n_starts)
-        return _spread(first, np.ones(first.shape), estimate.dependence.shape) * block.informative
+        first = _most_informative(measured)
+        return _spread(first, np.ones(first.shape), measured.estimate.dependence.shape) * measured.block.informative
 
     def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
         """Nothing: the marginals tell all."""
         return Questions()
 
-    def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Nothing, since alpha sums to at most 1 for any labels."""
-        return np.zeros(len(after))
+    def excess(self, measured: Measured, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Nothing where alpha sums to at most 1, for any labels; what sums to more counts as if it summed to 1."""
+        if measured.held is None:
+            return np.zeros(len(after))
+        total = np.repeat(_by_start(before, measured.n_starts).sum(axis=1), len(before) // measured.n_starts, axis=0)
+        surplus = before * (1 - 1 / np.maximum(total, 1))
+        surplus[surplus < ROUNDING] = 0
+        return _information_of(surplus, measured)
 
 
 class Overlap(Tree):
@@ -74,12 +105,20 @@ class Overlap(Tree):
         guesses, block = measured.answers.guesses, measured.block
         if guesses is None:
             return super().alpha(measured)
-        return guesses[1] / (measured.measured_share * block.total) * block.informative
+        shares = guesses[1] / (measured.measured_share * block.total) * block.informative
+        if measured.anchored is None:
+            return shares
+        # What an anchored variable has beyond its factors would count twice.
+        of_starts = _by_start(measured.anchored, measured.n_starts).any(axis=1)
+        anchored = np.repeat(of_starts, len(shares) // measured.n_starts, axis=0)
+        return np.where(anchored, super().alpha(measured), shares)
 
     def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
         """For right guesses, in the order of those of the last pass."""
         guesses = measured.answers.guesses
-        right = measured.estimate.dependence if guesses is None else guesses[0]
+        right = measured.dependence if guesses is None else guesses[0]
+        if guesses is not None and measured.held is not None:
+            right = np.where(measured.held > 0, right + measured.block.total, right)
         return Questions(order=np.argsort(-_by_start(right, measured.n_starts), axis=1, kind="stable"))
 
 
@@ -105,22 +144,22 @@ class Unique(Tree):
 
     def questions(self, measured: Measured, alpha: np.ndarray) -> Questions:
         """For the joint states of the best factors of each variable."""
-        block, estimate, n_starts = measured[:3]
-        n_states, n_factors = estimate.prior.shape
+        n_starts = measured.n_starts
+        n_states, n_factors = measured.estimate.prior.shape
         depth = min(n_factors // n_starts, most_links(n_states))
-        links = best_links(block, estimate, n_starts, depth)
+        links = best_links(measured, depth)
         for d in range(2, depth):  # a third factor is worth a look only where it or the second adds something
             both = np.maximum(links[:, d - 1 : d + 1], 0)
             adds = np.take_along_axis(_by_start(alpha, n_starts), both, axis=1).any(axis=1)
             links[:, d][~adds] = -1
         return Questions(links=links)
 
-    def excess(self, estimate: Estimate, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    def excess(self, measured: Measured, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """What alpha, measured on the labels before, allows too much for the labels at hand, (J,).
 
         The objective less this stays a lower bound (eq:tclb2).
         """
-        return (np.maximum(before - after, 0) * estimate.dependence).sum(axis=1)
+        return _information_of(np.maximum(before - after, 0), measured)
 
     def _further(self, shares: np.ndarray, measured: Measured, links: np.ndarray, joint: np.ndarray) -> None:
         """Fill in the shares (S, D, n) of all factors but the first, by their joint sums."""
@@ -147,26 +186,41 @@ class Unique(Tree):
 RULES: dict[str, Rule] = {"tree": Tree(), "overlap": Overlap(), "unique": Unique()}
 
 
-def best_links(block: Block, estimate: Estimate, n_starts: int, depth: int) -> np.ndarray:
+def best_links(measured: Measured, depth: int) -> np.ndarray:
     """The best factors of each variable by dependence, best first, (S, D, n), counted within their start.
 
     Insignificant ones after the first are -1.
     """
-    dependence = _by_start(estimate.dependence, n_starts)
-    least = _critical(FURTHER_LEVEL, block, len(estimate.prior) - 1)
+    dependence = _by_start(measured.dependence, measured.n_starts)
+    least = _critical(FURTHER_LEVEL, measured.block, len(measured.estimate.prior) - 1)
     return kernels.structure.best_factors(dependence, min(depth, dependence.shape[1]), least)
 
 
-def _most_informative(block: Block, estimate: Estimate, n_starts: int) -> np.ndarray:
+def _most_informative(measured: Measured) -> np.ndarray:
     """The factor that knows most about each variable, (S, 1, n): the better of the two best by dependence."""
-    links = best_links(block, estimate, n_starts, 2)
+    block, estimate, n_starts = measured[:3]
+    links = best_links(measured, 2)
     if not block.dependence_is_information and links.shape[1] > 1:
-        start, column = np.nonzero(links[:, 1] >= 0)
+        comparable = links[:, 1] >= 0
+        if measured.held is not None:  # a factor that holds a variable comes first whatever it knows
+            comparable &= ~(_by_start(measured.held, n_starts) > 0).any(axis=1)
+        start, column = np.nonzero(comparable)
         first, second = links[start, :, column].T
         offset = len(estimate.dependence) // n_starts * start
         other = _known(block, estimate, first + offset, column) < _known(block, estimate, second + offset, column)
         links[start, 0, column] = np.where(other, second, first)
     return np.ascontiguousarray(links[:, :1])
+
+
+def _information_of(alpha: np.ndarray, measured: Measured) -> np.ndarray:
+    """sum_i alpha_ij I(Y_j:X_i) of each factor (J,); where a variable is held by the information itself."""
+    counted = alpha * measured.estimate.dependence
+    if measured.held is not None and not measured.block.dependence_is_information:
+        factors, columns = np.nonzero((measured.held > 0) & (alpha > 0))
+        if factors.size:
+            known = _known(measured.block, measured.estimate, factors, columns)
+            counted[factors, columns] = alpha[factors, columns] * known
+    return counted.sum(axis=1)
 
 
 def _known(block: Block, estimate: Estimate, factors: np.ndarray, columns: np.ndarray) -> np.ndarray:

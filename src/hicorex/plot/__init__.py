@@ -9,6 +9,7 @@ from hicorex.plot.pointwise import pointwise
 from hicorex.plot.sizing import sizing
 from hicorex.plot.sorted_data import sorted_data
 from hicorex.plot.structure import structure
+from hicorex.plot.topics import topics
 
 __all__ = [
     "associations",
@@ -20,4 +21,5 @@ __all__ = [
     "sizing",
     "sorted_data",
     "structure",
+    "topics",
 ]

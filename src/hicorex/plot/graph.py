@@ -33,6 +33,8 @@ MOST_FOR_NAMES, PAGE_RADIUS = 0.4, 290
 GAP = 4.5
 WIDEST, THINNEST = 3.5, 0.15
 LEAST_NODE, LARGEST_NODE, NUMBER_SIZE = 9.0, 32.0, 6.0
+# Of the name of a factor, which stands where others have a number.
+MOST_LETTERS = 4
 
 
 def graph(
@@ -271,7 +273,7 @@ def _draw_factors(picture: Picture) -> None:
     for i, disc in zip(factors, width, strict=True):
         size = min(NUMBER_SIZE, disc / 1.5)
         if size >= SMALLEST:
-            number = number_of(picture.graph.nodes[i].name)
+            number = label_of(number_of(picture.graph.nodes[i].name)[:MOST_LETTERS])
             picture.ax.text(x[i], y[i], number, color="white", size=size, ha="center", va="center_baseline", zorder=5)
 
 

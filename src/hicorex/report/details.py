@@ -54,7 +54,11 @@ def details_of(model: "LayeredEstimator", samples: Samples | None, drawn: Map) -
     for k, layer in enumerate(model.fitted_.layers, start=1):
         weights = weights_of(layer)
         leading = [largest(weights[:, j], PROFILED) for j in range(layer.n_factors)]
-        known = _read(layer, samples.X, rows, np.unique(np.concatenate(leading))) if k == 1 else dict(enumerate(below))
+        known = (
+            read_values(layer, samples.X, rows, np.unique(np.concatenate(leading)))
+            if k == 1
+            else dict(enumerate(below))
+        )
         nodes = drawn.variables if k == 1 else _nodes(names[k - 1], drawn)
         for j, name in enumerate(names[k]):
             if name not in drawn.factors:
@@ -90,7 +94,7 @@ def _examples(model: "LayeredEstimator", samples: Samples, factor: int, n_states
     }
 
 
-def _read(layer: "FittedLayer", X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int, Values]:
+def read_values(layer: "FittedLayer", X: Any, rows: np.ndarray, columns: np.ndarray) -> dict[int, Values]:
     """Some columns of some samples, by their index in the table."""
     if isinstance(X, np.ndarray | list | tuple):
         part = np.asarray(X)[np.ix_(rows, columns)]

@@ -62,10 +62,12 @@ class Reason(NamedTuple):
 class Surprising(NamedTuple):
     """A sample that is far from what is usual.
 
+    row : which of the samples
     total_correlation, surprise : of the sample, in nats and in standard deviations
     reasons : the factors that say so most
     """
 
+    row: int
     name: str
     total_correlation: float
     surprise: float
@@ -87,17 +89,19 @@ def surprising_samples(
         deviation = model.fitted_.usual.of_factors(samples.log_z[i], slice(None))
         loudest = [j for j in largest(np.abs(deviation), REASONS) if deviation[j] != 0]
         reasons = tuple(Reason(names[j], float(deviation[j])) for j in loudest)
-        rows.append(Surprising(samples.name(i), float(total[i]), float(surprise[i]), reasons))
+        rows.append(Surprising(int(i), samples.name(i), float(total[i]), float(surprise[i]), reasons))
     return rows
 
 
 class Unusual(NamedTuple):
     """A sample of much surprisal.
 
+    row : which of the samples
     odd_values, odd_combination : how much more than usual there is, in nats, by single values and by their combination
     which : "values" or "combination", whichever is more
     """
 
+    row: int
     name: str
     odd_values: float
     odd_combination: float
@@ -109,7 +113,7 @@ def unusual_samples(model: "LayeredEstimator", samples: Samples, total: np.ndarr
     _, odd_values, odd_combination, which = model.fitted_.usual.of_whole(total, model.of_values(samples.X))
     found = largest(odd_values + odd_combination, UNUSUAL_NAMED)
     return [
-        Unusual(samples.name(i), float(odd_values[i]), float(odd_combination[i]), str(which[i]))
+        Unusual(int(i), samples.name(i), float(odd_values[i]), float(odd_combination[i]), str(which[i]))
         for i in found
         if which[i]
     ]

@@ -24,6 +24,7 @@ from hicorex.plot.sorted_data import sorted_image
 from hicorex.report.figures import inline_png, inline_svg
 from hicorex.report.map import Map
 from hicorex.report.markup import Markup, element, joined, shown
+from hicorex.report.odd import Telling, name_cell, telling_values
 from hicorex.report.parts import (
     factor_button,
     figure,
@@ -45,6 +46,7 @@ from hicorex.report.samples import (
     surprising_samples,
     unusual_samples,
 )
+from hicorex.support.names import factor_name
 from hicorex.support.printing import printable
 
 if TYPE_CHECKING:
@@ -102,7 +104,8 @@ def map_note(drawn: Map, told: Description) -> str:
     """How to read the map, and what is not on it."""
     text = (
         "Variables are on the outside, each factor next to those that belong to it most. The width of a link is "
-        "alpha \u00d7 mutual information; the size of a factor is what it explains, the number on it that of its name. "
+        "alpha \u00d7 mutual information; the size of a factor is what it explains, on it stands its number or how "
+        "its name begins. "
         "Variables without a significant link are hollow. Click a factor or a variable for details; drag to move, use "
         "the buttons, or the wheel after a click or with Ctrl, to zoom."
     )
@@ -118,15 +121,20 @@ def map_note(drawn: Map, told: Description) -> str:
 
 
 def factors(told: Description, nodes: dict[str, int]) -> Markup:
-    """The table of factors."""
+    """The table of factors, in which people can type names for them."""
     rows = []
-    for row in told.factors[:MOST_ROWS]:
+    numbered = [factor_name(k, j) for k, size in enumerate(told.layers, start=1) for j in range(size)]
+    for row, called in zip(told.factors[:MOST_ROWS], numbered, strict=False):
         cells = [element("td", factor_button(row.factor, nodes))]
         cells += [element("td", number, class_="number") for number in (row.layer, row.states)]
         cells += [number_cell(number) for number in (row.explains, row.contribution, row.contribution_stderr)]
         if row.reproducibility is not None:
             cells.append(number_cell(row.reproducibility, f"{row.reproducibility:.2f}"))
         cells += [element("td", row.n_variables, class_="number"), element("td", _leading(row))]
+        given = "" if row.factor == called else row.factor
+        label = f"Name of {row.factor}"
+        field = element("input", type="text", value=given, maxlength=200, data_name=called, aria_label=label)
+        cells.append(element("td", field, class_="name"))
         rows.append(element("tr", *cells))
     measured = [] if told.factors[0].reproducibility is None else ["comes back"]
     names = ("layer", "states", "explains", "lost without it", "std. error", *measured, "variables")
@@ -140,12 +148,15 @@ def factors(told: Description, nodes: dict[str, int]) -> Markup:
         f"{COMES_BACK if measured else ''}{more}"
     )
     field = element("input", type="search", id="filter", placeholder="words")
+    save = element("button", "save names", type="button", id="save-names")
+    how = " Names typed in the last column can be saved to a file, which hicorex edit MODEL --names FILE takes."
+    heads = joined([head, long_head("led by"), long_head("name")])
     status = element("span", count(len(rows), "factor"), id="factors-shown", role="status")
     return joined(
         [
-            note(words),
-            element("p", element("label", "Filter ", field), " ", status, class_="filter"),
-            scrolling_table(joined([head, long_head("led by")]), rows, tall=True, id="factors", class_="sortable"),
+            note(words + how),
+            element("p", element("label", "Filter ", field), " ", status, " ", save, class_="filter"),
+            scrolling_table(heads, rows, tall=True, id="factors", class_="sortable"),
         ]
     )
 
@@ -189,6 +200,11 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
         lambda ax: draw_pointwise(total, surprise, index=given.rows, ax=ax), "Point-wise total correlation", 9, 3.2
     )
     spread = f", evenly spread over {given.n_all:,}" if given.n_all > len(total) else ""
+    surprising, unusual = surprising_samples(model, given, total, surprise), unusual_samples(model, given, total)
+    of_surprising = telling_values(
+        model, given, [row.row for row in surprising], [row.surprise < 0 for row in surprising]
+    )
+    of_unusual = telling_values(model, given, [row.row for row in unusual], [True] * len(unusual))
     before, after = sorted_image(model, given.X, given.states, MOST_CELLS)
     words = (
         f"{count(len(total), 'sample')}{spread}; the model was fitted to {count(told.n_samples, 'sample')}. "
@@ -200,9 +216,9 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
             element("p", words),
             figure(picture),
             element("h3", "The most surprising samples"),
-            _surprising(surprising_samples(model, given, total, surprise), shown(given.title), nodes),
+            _surprising(surprising, of_surprising, shown(given.title), nodes),
             element("h3", "The most unusual samples as a whole"),
-            _unusual(unusual_samples(model, given, total), shown(given.title)),
+            _unusual(unusual, of_unusual, shown(given.title)),
             element("h3", "The table, sorted"),
             note("Rows are samples, columns variables; from low (blue) to high (red), grey where values are missing."),
             side_by_side(
@@ -213,35 +229,40 @@ def samples(model: "LayeredEstimator", told: Description, given: Samples | None,
     )
 
 
-def _surprising(found: list[Surprising], title: str, nodes: dict[str, int]) -> Markup:
-    """The table of surprising samples; ``title`` says what their names are."""
+def _surprising(found: list[Surprising], telling: list[Telling], title: str, nodes: dict[str, int]) -> Markup:
+    """The table of surprising samples, with what their values tell; ``title`` says what their names are."""
     if not found:
         return element("p", f"None is {USUAL} standard deviations from what is usual.")
     rows = []
-    for sample in found:
+    for sample, values in zip(found, telling, strict=True):
         reasons = [joined([factor_button(why.factor, nodes), f" ({why.deviation:+.1f})"]) for why in sample.reasons]
         numbers = number_cell(sample.total_correlation), number_cell(sample.surprise, f"{sample.surprise:+.1f}")
-        rows.append(element("tr", element("td", sample.name), *numbers, element("td", joined(reasons, ", "))))
+        rows.append(element("tr", name_cell(sample.name, values), *numbers, element("td", joined(reasons, ", "))))
     words = (
         f"Those {USUAL} standard deviations or more from the mean of the fit, at most {SURPRISING}; in parentheses, "
-        "the surprise of each factor which says so most."
+        "the surprise of each factor which says so most. A click on a name shows the values that say so."
     )
     heads = joined([sortable_heads(title, "total correlation", "surprise"), long_head("factors that say so")])
     return joined([note(words), scrolling_table(heads, rows, tall=True, id="surprising", class_="sortable")])
 
 
-def _unusual(found: list[Unusual], title: str) -> Markup:
-    """The table of samples of much surprisal; ``title`` says what their names are."""
+def _unusual(found: list[Unusual], telling: list[Telling], title: str) -> Markup:
+    """The table of samples of much surprisal, with what their values tell; ``title`` says what their names are."""
     if not found:
         return element("p", f"None is {UNUSUAL} standard deviations or more from what is usual.")
     rows = [
-        element("tr", element("td", row.name), *map(number_cell, row[1:3]), element("td", f"odd {row.which}"))
-        for row in found
+        element(
+            "tr",
+            name_cell(row.name, values),
+            *map(number_cell, (row.odd_values, row.odd_combination)),
+            element("td", f"odd {row.which}"),
+        )
+        for row, values in zip(found, telling, strict=True)
     ]
     words = (
         f"Those that are {UNUSUAL} standard deviations or more less likely than usual, at most {UNUSUAL_NAMED}: "
         "because single values are rare, or because the values go together badly, in nats beyond what is usual. Below "
-        "0 a sample is less odd than usual in this way."
+        "0 a sample is less odd than usual in this way. A click on a name shows its odd values."
     )
     heads = joined([sortable_heads(title, "by its values", "by their combination"), long_head("which is more")])
     return joined([note(words), scrolling_table(heads, rows, tall=True, id="unusual", class_="sortable")])

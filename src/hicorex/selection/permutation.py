@@ -35,7 +35,17 @@ class Tested(NamedTuple):
 
 
 class Significance(tuple[Tested, ...]):
-    """A row for each layer and factor."""
+    """A row for each layer and factor.
+
+    Examples
+    --------
+    >>> from hicorex import Corex
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, _ = make_latent_tree(200, 12, 2, root_flip=0.5, random_state=0)
+    >>> rows = Corex(2, n_states=2, n_init=1, random_state=0).fit(X).significance(n_permutations=9)
+    >>> rows[0].name, round(rows[0].p_value, 3)
+    ('layer1', 0.1)
+    """
 
     def __repr__(self) -> str:
         lines = [f"{'':<18}{'nats':>10}{'p-value':>10}{'permutations':>14}"]

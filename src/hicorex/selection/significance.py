@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from hicorex.engine import Engine
 from hicorex.layer.data import Data, Part
+from hicorex.layer.held import NOTHING_HELD, Held
 from hicorex.layer.labels import add_scores, block_coefficients, harden, label_tile, labels_by
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.numbers import some_rows
@@ -31,7 +32,8 @@ LEVEL = 0.01
 # The columns are left out in this number of groups. What tests without a column may spend of the odds of an error; the
 # two tests by other samples, which find pairs of columns that depend on each other alone, share the rest.
 N_GROUPS, WITHOUT_COLUMN = 8, 0.9
-FIT_STARTS, FIT_ITERATIONS = 2, 6
+# With fewer iterations factors are not yet the ones that the links are of, and few links look significant.
+FIT_STARTS, FIT_ITERATIONS, FIT_TOL = 2, 25, 1e-3
 # Tables of more cells are tested on some of their rows, but not on fewer than FEWEST_ROWS.
 MOST_CELLS, FEWEST_ROWS = 2**23, 10_000
 
@@ -40,11 +42,13 @@ class Links(NamedTuple):
     """The links that are to be tested: a state, its number of factors in use, which are the first ones, and weights.
 
     weight : (n_columns, m), alpha x mutual information
+    held : the factors that are anchored, in the fits of the tests too
     """
 
     state: State
     n_used: int
     weight: np.ndarray
+    held: Held = NOTHING_HELD
 
 
 def link_probabilities(
@@ -54,7 +58,8 @@ def link_probabilities(
     data = _in_memory(data, engine)
     one = _one_half(data.n_samples, np.random.default_rng(seed.spawn(1)[0]))
     state, n_used = links.state, links.n_used
-    options = FitOptions(n_used, len(state.prior), "auto", max_iter=FIT_ITERATIONS, tol=0.0, improve=False)
+    options = FitOptions(n_used, len(state.prior), "auto", max_iter=FIT_ITERATIONS, tol=FIT_TOL, improve=False)
+    options = replace(options, held=links.held)
     labels = labels_by(state, data, engine)[:n_used]
 
     def fitted(some: Data) -> State:
@@ -70,7 +75,7 @@ def link_probabilities(
     chance, tests = np.ones((n_used, data.n_columns)), _tests(data)
     group = _groups(links.weight)
     for g in np.unique(group):
-        without = fitted(_without(data, group == g))
+        without = fitted(without_columns(data, group == g))
         chance[:, group == g] = in_order(probabilities_of_labels(without, data, tests, engine), without)[:, group == g]
     chance /= WITHOUT_COLUMN
     # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
@@ -195,7 +200,7 @@ def _groups(weight: np.ndarray) -> np.ndarray:
     return group
 
 
-def _without(data: Data, left_out: np.ndarray) -> Data:
+def without_columns(data: Data, left_out: np.ndarray) -> Data:
     """The same samples for a fit to which some columns (n_columns,) say nothing."""
     blocks = []
     for block, columns in zip(data.blocks, data.columns, strict=True):

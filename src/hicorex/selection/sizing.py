@@ -137,11 +137,20 @@ class Search:
     states : the numbers of states that there may be, rising
     parsimony : moves the choice; see ``Corex``
     progress : hears of each size
+    least : the least number of factors, more than one where factors are anchored
     """
 
     def __init__(
-        self, trials: Trying, factors: int, given: bool, states: Sequence[int], parsimony: float, progress: Progress
+        self,
+        trials: Trying,
+        factors: int,
+        given: bool,
+        states: Sequence[int],
+        parsimony: float,
+        progress: Progress,
+        least: int = 1,
     ):
+        self._least = least
         self._trials, self._factors, self._given, self._states = trials, factors, given, list(states)
         self._parsimony, self._progress = parsimony, progress
         self._scouted: dict[Size, Tried] = {}
@@ -149,22 +158,22 @@ class Search:
 
     def choose(self) -> Sizing:
         """The size of a layer."""
-        near = self._factors if self._given else 1
+        near = self._factors if self._given else self._least
         for n_states in self._states[::2]:
             best = self._climb(Size(near, n_states))
             gain, stderr = self._trials.gain(_best(self._scouted), best)
             if gain < -LEAST_ERRORS * stderr:  # with more states it is lower still
                 break
             if not self._given:
-                near = max(1, min(best.n_factors, self._scouted[best].used))
+                near = max(self._least, min(best.n_factors, self._scouted[best].used))
                 self._scout(Size(near, n_states))
-                self._scout(Size(1, n_states))  # a mixture may do better than any factors, or worse than two
+                self._scout(Size(self._least, n_states))  # a mixture may do better than any factors, or worse than two
         size = self._refine(_best(self._scouted))
         self._try(size)
         if self._try(size).explains:
             size = self._worth_it(self._fewest_states())
         if not self._try(size).explains:
-            size = Size(self._factors if self._given else 1, self._states[0])
+            size = Size(self._factors if self._given else self._least, self._states[0])
             self._try(size)
         return self._sizing(size)
 
@@ -175,13 +184,13 @@ class Search:
         if self._given:
             return first
         # From one factor on, the first step may lead to a number that happens not to fit.
-        while failures < (2 if first.n_factors == 1 else 1):
+        while failures < (2 if first.n_factors == self._least else 1):
             step = step._replace(n_factors=2 * step.n_factors)
             if step.n_factors > self._factors or step.n_factors >= self._surplus():
                 break
             best, failures = (step, 0) if self._scout(step) > self._scout(best) else (best, failures + 1)
-        while 1 < best.n_factors <= first.n_factors:
-            fewer = best._replace(n_factors=best.n_factors // 2)
+        while self._least < best.n_factors <= first.n_factors:
+            fewer = best._replace(n_factors=max(self._least, best.n_factors // 2))
             if self._scout(fewer) <= self._scout(best):
                 break
             best = fewer
@@ -191,7 +200,7 @@ class Search:
         """The best number of factors about the best size so far, by one fold."""
         if self._given:
             return best
-        used = best._replace(n_factors=max(1, min(best.n_factors, self._scouted[best].used)))
+        used = best._replace(n_factors=max(self._least, min(best.n_factors, self._scouted[best].used)))
         return self._narrow(used, lambda few, many: self._scout(many) > self._scout(few))
 
     def _fewest_states(self) -> Size:
@@ -232,7 +241,7 @@ class Search:
 
     def _used(self, size: Size) -> Size:
         """The size without factors that explain nothing, unless their number is given."""
-        used = size._replace(n_factors=min(size.n_factors, max(1, self._try(size).used)))
+        used = size._replace(n_factors=min(size.n_factors, max(self._least, self._try(size).used)))
         return size if self._given else used
 
     def _narrow(self, size: Size, better: Callable[[Size, Size], bool]) -> Size:
@@ -252,10 +261,10 @@ class Search:
             more = (best + high) // 2
             best, high = (more, high) if better(of(best), of(more)) else (best, more)
         # Below it, the next one tells whether there is anything to look for.
-        step, low = 1, best - 1
-        while low > 0 and not better(of(low), of(best)):
+        step, low, none = 1, best - 1, self._least - 1
+        while low > none and not better(of(low), of(best)):
             best, step = low, 2 * step
-            low = max(0, best - step)
+            low = max(none, best - step)
         while best - low > 1:
             fewer = (low + best) // 2
             low, best = (fewer, best) if better(of(fewer), of(best)) else (low, fewer)

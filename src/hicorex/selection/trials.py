@@ -15,6 +15,7 @@ from hicorex.engine import Engine
 from hicorex.information import mean_and_error
 from hicorex.layer.data import Data
 from hicorex.layer.directions import Directions
+from hicorex.layer.held import NOTHING_HELD, Held
 from hicorex.layer.labels import harden
 from hicorex.layer.loop import fit_layer
 from hicorex.layer.notes import Notes
@@ -196,14 +197,18 @@ class Trials:
             self._encode_labels(hard_new.labels, size.n_states, fold.held_out.sample_weight, self._engine),
             fold.places,
         )
-        top = self._fit(above, Size(1, size.n_states), f"{name}, above", MOST_ITERATIONS_ABOVE)
+        top = self._fit(above, Size(1, size.n_states), f"{name}, above", MOST_ITERATIONS_ABOVE, NOTHING_HELD)
         _, top_new = self._evaluate(top, above)
         return Trial(soft_new.explained, hard_new.explained, hard_new.explained + top_new.explained, labels)
 
-    def _fit(self, fold: Fold, size: Size, name: str, most_iterations: int = MOST_ITERATIONS) -> State:
-        """A layer of this size; ``name`` is what notes call the fit."""
+    def _fit(
+        self, fold: Fold, size: Size, name: str, most_iterations: int = MOST_ITERATIONS, held: Held | None = None
+    ) -> State:
+        """A layer of this size; ``name`` is what notes call the fit, ``held`` is by default that of all."""
         max_iter = min(self._options.max_iter, most_iterations)
         options = replace(self._options, n_factors=size.n_factors, n_states=size.n_states, max_iter=max_iter)
+        if held is not None:
+            options = replace(options, held=held)
         data, rule, engine = fold.training, self._rule, self._engine
         fit = fit_layer(data, rule, engine, options, SEED, notes=self._notes, name=name, directions=fold.directions)
         return fit.state

@@ -49,6 +49,19 @@ class Checkpoint:
     path : str or path
     every : float, default=60
         Seconds between two savings of a layer on its way.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from hicorex import Checkpoint, Corex
+    >>> from hicorex.datasets import make_latent_tree
+    >>> X, _ = make_latent_tree(200, 12, 2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(os.path.join(folder, "night.checkpoint"), every=600)
+    ...     first = Corex(2, n_states=2, n_init=1, random_state=0).fit(X, checkpoint=checkpoint)
+    ...     again = Corex(2, n_states=2, n_init=1, random_state=0).fit(X, checkpoint=checkpoint)  # from the file
+    >>> again.tc_ == first.tc_
+    True
     """
 
     path: Any

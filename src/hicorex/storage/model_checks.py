@@ -8,6 +8,7 @@ import numpy as np
 from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, NoUpperReason
 from hicorex.fitted.layer import FittedLayer
 from hicorex.fitted.model import FittedModel, StopReason
+from hicorex.fitted.naming import check_names
 from hicorex.input.column_kinds import KINDS, Written
 from hicorex.input.encoder import Encoder
 from hicorex.input.survey import MOST_CATEGORIES
@@ -21,7 +22,19 @@ from hicorex.selection.stability import LayerStability, Stability
 from hicorex.selection.trials import Tried
 from hicorex.storage.layer_checks import MOST_STATES, check_parameters, check_state, check_sums
 from hicorex.storage.pair_checks import check_pairs
-from hicorex.storage.soundness import ROUNDING, agree, array_of, checking, is_a, known, list_of, number, texts, whole
+from hicorex.storage.soundness import (
+    ROUNDING,
+    agree,
+    array_of,
+    checking,
+    is_a,
+    known,
+    list_of,
+    number,
+    texts,
+    whole,
+    whole_list,
+)
 from hicorex.support.names import layer_factor_names, layer_name
 
 
@@ -45,6 +58,7 @@ def check_model(fitted: FittedModel) -> None:
     if fitted.names is not None:
         for name in array_of(fitted.names, "feature_names_in_", "O", (fitted.n_columns,)):
             is_a(str, name, "a name in feature_names_in_")
+    check_names([name for layer in layers for name in layer.factor_names.values()], fitted.variable_names())
     if fitted.stop_reason is not None:
         is_a(StopReason, fitted.stop_reason, "stop_reason_")
     if fitted.next_sizing is not None:
@@ -109,11 +123,23 @@ def check_layer(layer: FittedLayer, feeds: bool = False) -> None:
     for block, given in zip(blocks, list_of(np.ndarray, layer.surprisals, "surprisals", len(blocks)), strict=True):
         discrete = hasattr(block, "is_category")
         array_of(given, "the surprisals", "f", (block.offsets[-1],) if discrete else (0,), -ROUNDING)
+    _check_anchors(layer, n_columns)
     if layer.stream is not None:
         stream = is_a(Stream, layer.stream, "the stream")
         check_state(stream.state, blocks, layer.n_states, n_factors, 1)
         if stream.sums is not None:
             check_sums(stream.sums, len(blocks), layer.n_states, n_factors)
+
+
+def _check_anchors(layer: FittedLayer, n_columns: int) -> None:
+    """Refuse anchors and names that are not of this layer."""
+    for j, columns in is_a(dict, layer.anchors, "the anchors").items():
+        whole(j, "an anchored factor", 0, layer.n_factors - 1)
+        given = whole_list(list(is_a(tuple, columns, "the anchors of a factor")), "an anchor", 0, n_columns - 1)
+        agree(0 < len(given) == len(set(given)), "the anchors of a factor", "one another")
+    for j in is_a(dict, layer.factor_names, "the names of factors"):
+        whole(j, "a factor with a name", 0, layer.n_factors - 1)
+    check_names(texts(list(layer.factor_names.values()), "the names of factors"), [])
 
 
 def _check_findings(layer: FittedLayer, n_columns: int) -> None:
@@ -254,6 +280,8 @@ def _check_bounds(bounds: Any, sizes: list[int], what: str = "bounds_") -> None:
     _check_numbers(bounds, ("lower", "lower_stderr", "objective"))
     if bounds.lower_with_pairs is not None or bounds.lower_with_pairs_stderr is not None:
         _check_numbers(bounds, ("lower_with_pairs", "lower_with_pairs_stderr"))
+    if bounds.lower_gaussian is not None or bounds.lower_gaussian_stderr is not None:
+        _check_numbers(bounds, ("lower_gaussian", "lower_gaussian_stderr"))
     upper = ("upper", "upper_stderr", "entropy_lower", "entropy_upper")
     if bounds.no_upper is not None:
         agree(all(getattr(bounds, name) is None for name in (*upper, "upper_theorem")), "upper bounds", "no_upper")

@@ -26,12 +26,12 @@ class HierarchyRecord(SimpleNamespace):
 ModelRecord = CorexRecord | HierarchyRecord
 
 COREX_PARAMETERS = (
-    *("batch_size", "marginals", "max_iter", "n_factors", "n_init", "n_jobs", "n_states", "parsimony", "random_state"),
-    *("structure", "tol", "verbose"),
+    *("batch_size", "marginals", "max_iter", "n_factors", "n_init", "n_jobs", "n_states", "output", "parsimony"),
+    *("random_state", "structure", "tol", "verbose"),
 )
 HIERARCHY_PARAMETERS = (
-    *("batch_size", "layers", "marginals", "max_iter", "n_init", "n_jobs", "n_states", "parsimony", "random_state"),
-    *("structure", "tol", "verbose"),
+    *("batch_size", "layers", "marginals", "max_iter", "n_init", "n_jobs", "n_states", "output", "parsimony"),
+    *("random_state", "structure", "tol", "verbose"),
 )
 # What belongs to a model of one layer or of several: its columns, its file, the output that is set, and the
 # cross-fitted bounds, the stability and the residual pairs once they are made.
@@ -54,6 +54,8 @@ FIELDS = {
     "_surprisals": "surprisals",
     "_inner": "reads_labels",
     "_stream": "stream",
+    "_anchors": "anchors",
+    "_factor_names": "factor_names",
 }
 DERIVED: dict[str, Callable[[Any], Any]] = {
     "tc_": lambda layer: layer.tc,
@@ -62,7 +64,7 @@ DERIVED: dict[str, Callable[[Any], Any]] = {
 }
 # By how much, relatively, a sum may differ from that of the same numbers on another machine.
 SUM_ROUNDING = 1e-9
-OPTIONAL = ("sizing_", "_stream")
+OPTIONAL = ("sizing_", "_stream", "_anchors", "_factor_names")
 LAYER_ENTRIES = (
     *("alpha_", "mutual_information_", "tcs_", "tc_", "link_pvalues_", "clusters_", "bounds_", "n_factors_", "sizing_"),
     *(
@@ -77,6 +79,8 @@ LAYER_ENTRIES = (
         "_usual",
         "_inner",
         "_stream",
+        "_anchors",
+        "_factor_names",
     ),
 )
 HIERARCHY_ENTRIES = ("layers_", "bounds_", "tc_", "n_iter_", "stop_reason_", "next_sizing_", "_usual")
@@ -90,7 +94,7 @@ def layer_entries(layer: FittedLayer) -> dict[str, Any]:
     held |= {entry: value_of(layer) for entry, value_of in DERIVED.items()}
     held["_usual"] = tuple(layer.usual)
     held["_joints"] = {False: layer.joints} | ({} if layer.feeding_joints is None else {True: layer.feeding_joints})
-    return {entry: held[entry] for entry in LAYER_ENTRIES if not (entry in OPTIONAL and held[entry] is None)}
+    return {entry: held[entry] for entry in LAYER_ENTRIES if not (entry in OPTIONAL and held[entry] in (None, {}))}
 
 
 def layer_of(entries: Mapping[str, Any], encoder: Encoder | None = None) -> FittedLayer:

@@ -1,5 +1,6 @@
 """The names of layers, factors and columns, the same everywhere."""
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def number_of(name: str) -> str:
     >>> number_of("layer1_factor12")
     '12'
     """
-    return name.rpartition("_factor")[2]
+    found = re.fullmatch(r"layer\d+_factor(\d+)", name)
+    return name if found is None else found[1]
 
 
 def layer_factor_names(layer: int, n_factors: int) -> list[str]:
@@ -48,9 +50,21 @@ def column_name(column: int) -> str:
 
 
 def names_of(model: "LayeredEstimator") -> list[list[str]]:
-    """The names of the variables, and of the factors of each layer."""
+    """The names of the variables, and of the factors of each layer: those that they were given, or their numbers."""
     layers = enumerate(model.fitted_.layers, start=1)
-    return [model.fitted_.variable_names(), *(layer_factor_names(k, layer.n_factors) for k, layer in layers)]
+    factors = ([layer.factor_names.get(j, factor_name(k, j)) for j in range(layer.n_factors)] for k, layer in layers)
+    return [model.fitted_.variable_names(), *factors]
+
+
+def titles_of(model: "LayeredEstimator") -> list[str]:
+    """The titles of factors in tables that hicorex knows again by them: number and name."""
+    titles = []
+    for k, (names, layer) in enumerate(zip(names_of(model)[1:], model.fitted_.layers, strict=True), start=1):
+        numbered = layer_factor_names(k, layer.n_factors)
+        titles += [
+            called if name == called else f"{called} {name}" for called, name in zip(numbered, names, strict=True)
+        ]
+    return titles
 
 
 def factor_names(model: "LayeredEstimator") -> list[str]:

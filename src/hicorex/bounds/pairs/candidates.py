@@ -1,10 +1,14 @@
 """Candidates: pairs of columns that are still correlated once their factors' states are known."""
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 # Of each column the most correlated others, in one order of the columns or in each of several; the number of columns
 # that are compared with each other at a time.
 NEIGHBOURS, NEIGHBOURS_OF_SEVERAL, GROUP = 8, 3, 1024
+# Of more columns than these, tables are made of the pairs of some forests only: the best, the best without it, ...
+FEW_COLUMNS, N_FORESTS = 128, 2
 # Categories of a column that are compared, the most frequent ones.
 MOST_FEATURES = 8
 # Squared correlations of candidates times the number of samples: of independent columns one in a hundred exceeds the
@@ -23,7 +27,7 @@ def candidate_pairs(cells: np.ndarray, is_number: np.ndarray, labels: np.ndarray
         return np.empty((2, 0), np.int64)
     residuals, column = _residuals(cells, is_number, labels, links)
     n_columns = len(cells)
-    found = [np.empty((2, 0), np.int64)]
+    found, squares = [np.empty((2, 0), np.int64)], [np.empty(0)]
     orders = _orders(residuals, column, links, n_columns)
     n_neighbours = NEIGHBOURS if len(orders) == 1 else NEIGHBOURS_OF_SEVERAL
     least = max(LEAST_SQUARE, LEAST_OF_MANY * np.log(n_columns)) / cells.shape[1]
@@ -33,9 +37,27 @@ def candidate_pairs(cells: np.ndarray, is_number: np.ndarray, labels: np.ndarray
             group[order[first : first + GROUP]] = True
             features = np.flatnonzero(group[column])
             if features.size:
-                found.append(_strongest(residuals[features], column[features], n_neighbours, least))
-    pairs = np.concatenate(found, axis=1)
-    return np.unique(np.sort(pairs, axis=0), axis=1)
+                pairs, square = _strongest(residuals[features], column[features], n_neighbours, least)
+                found.append(pairs)
+                squares.append(square)
+    pairs, places = np.unique(np.sort(np.concatenate(found, axis=1), axis=0), axis=1, return_index=True)
+    if n_columns <= FEW_COLUMNS:
+        return pairs
+    return pairs[:, _of_forests(pairs, np.concatenate(squares)[places], n_columns)]
+
+
+def _of_forests(pairs: np.ndarray, square: np.ndarray, n_columns: int) -> np.ndarray:
+    """Which of the pairs (2, P) are in one of the best forests by squared correlation (P,), indices."""
+    chosen, left = list[np.ndarray](), np.arange(square.size)
+    for _ in range(N_FORESTS):
+        # No weight may be 0, which stands for no pair.
+        weight = coo_array((-1 - square[left], tuple(pairs[:, left])), (n_columns, n_columns)).tocsr()
+        tree = minimum_spanning_tree(weight).tocoo()
+        of_tree = tree.row.astype(np.int64) * n_columns + tree.col
+        is_chosen = np.isin(pairs[0, left] * n_columns + pairs[1, left], of_tree)
+        chosen.append(left[is_chosen])
+        left = left[~is_chosen]
+    return np.sort(np.concatenate(chosen))
 
 
 def _residuals(
@@ -99,8 +121,10 @@ def _orders(residuals: np.ndarray, column: np.ndarray, links: np.ndarray, n_colu
     return orders
 
 
-def _strongest(residuals: np.ndarray, column: np.ndarray, n_neighbours: int, least: float) -> np.ndarray:
-    """Pairs (2, p) of columns, each with those it is correlated with most, if by more than chance."""
+def _strongest(
+    residuals: np.ndarray, column: np.ndarray, n_neighbours: int, least: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs (2, p) of columns, each with those it is correlated with most, if by more than chance; and by how much."""
     columns, first = np.unique(column, return_index=True)
     correlation = residuals @ residuals.T
     np.square(correlation, out=correlation)
@@ -108,7 +132,8 @@ def _strongest(residuals: np.ndarray, column: np.ndarray, n_neighbours: int, lea
     np.fill_diagonal(square, 0)
     most = min(n_neighbours, columns.size - 1)
     if most < 1:
-        return np.empty((2, 0), np.int64)
+        return np.empty((2, 0), np.int64), np.empty(0)
     near = np.argpartition(-square, most - 1, axis=1)[:, :most]
-    kept = np.take_along_axis(square, near, axis=1) > least
-    return np.stack([np.broadcast_to(columns[:, None], near.shape)[kept], columns[near[kept]]])
+    of_near = np.take_along_axis(square, near, axis=1)
+    kept = of_near > least
+    return np.stack([np.broadcast_to(columns[:, None], near.shape)[kept], columns[near[kept]]]), of_near[kept]

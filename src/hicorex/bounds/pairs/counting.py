@@ -13,6 +13,8 @@ from hicorex.bounds.pairs.levels import MOST_LEVELS, CellReader
 MOST_STATE_CELLS = 4096
 # A number varies in a state at least so much, in standard deviations of the column.
 LEAST_SPREAD = 0.03
+# No log-ratio is less, as of numbers that nearly repeat each other and differ once: one sample must not cost the bound.
+LEAST_LOG_RATIO = -50.0
 
 
 class Layout(NamedTuple):
@@ -135,7 +137,7 @@ def log_ratios(layout: Layout, is_number: np.ndarray, counts: Counts, prior_samp
     out = np.zeros(layout.joint[-1])
     arrays = counts.joint, counts.parents, counts.children
     kernels.pairs.log_ratios(tuple(layout), is_number[layout.columns], *arrays, prior_samples, out)
-    return out
+    return np.maximum(out, LEAST_LOG_RATIO)
 
 
 def gains(layout: Layout, log_ratio: np.ndarray, counts: Counts, spread: np.ndarray, own: float) -> Gains:

@@ -41,6 +41,7 @@ def learn_pairs(
     explained: float,
     place: np.ndarray,
     engine: Engine,
+    factors: bool | None = None,
 ) -> PairDecoder:
     """The pairs that tell most beyond the factors, or without any factor where that explains more.
 
@@ -51,15 +52,19 @@ def learn_pairs(
     links : by block, the factors of each column, (1, D, n)
     explained : what the layers that count explain of these samples
     place : (n_samples,), the samples of one place are copies of one, and stay in one half
+    factors : whether factors decode, where that is known
     """
     tables = _Tables(data, place, engine)
+    if factors is False:
+        return tables.learn_alone(links)
     labels = labels_of_samples(layer.state, data, engine).astype(float)
     if layer.relabel is not None:
         labels = layer.relabel(labels, 0)
     with_factors = tables.learn(layer, labels, links_of_columns(links, data.columns, True))
-    alone = tables.learn(None, np.ones((1, 1, data.n_samples)), links_of_columns(links, data.columns, False))
-    factors = explained + with_factors.gain.sum() >= alone.gain.sum()
-    return (with_factors if factors else alone)._replace(factors=bool(factors))
+    if factors:
+        return with_factors
+    alone = tables.learn_alone(links)
+    return with_factors if explained + with_factors.gain.sum() >= alone.gain.sum() else alone
 
 
 class Children(NamedTuple):
@@ -108,6 +113,12 @@ class _Tables:
             gain=held_out[chosen] / self._data.total,
             repeats=self._repeats(pairs[:, chosen]),
         )
+
+    def learn_alone(self, links: Sequence[np.ndarray]) -> PairDecoder:
+        """The best forest of pairs without any factor."""
+        one_state = np.ones((1, 1, self._data.n_samples))
+        found = self.learn(None, one_state, links_of_columns(links, self._data.columns, False))
+        return found._replace(factors=False)
 
     def _children(self, layer: LayerEvaluator | None) -> Children:
         """How the levels of every column that varies lie in the joint states of its factors."""

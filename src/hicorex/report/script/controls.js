@@ -107,6 +107,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+byId("save-names").addEventListener("click", () => {
+  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+  const named = [...document.querySelectorAll("input[data-name]")].filter((field) => field.value.trim());
+  const lines = named.map((field) => `${quoted(field.dataset.name)},${quoted(field.value.trim())}\n`);
+  const text = `"factor","name"\n${lines.join("")}`;
+  element("a", { href: `data:text/csv;charset=utf-8,${encodeURIComponent(text)}`, download: "names.csv" }).click();
+});
 const filter = byId("filter");
 filter.addEventListener("input", () => {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -8,7 +8,8 @@ const context = canvas.getContext("2d");
 const nNodes = map.names.length;
 const nLinks = map.below.length;
 const isFactor = (i) => map.level[i] > 0;
-const factorNumber = (i) => map.names[i].slice(map.names[i].lastIndexOf("factor") + 6);
+// On a factor is its number, or the start of the name that it was given.
+const factorNumber = (i) => /^layer\d+_factor(\d+)$/.exec(map.names[i])?.[1] ?? [...map.names[i]].slice(0, 4).join("");
 const mostExplained = Math.max(...map.information.filter((_, i) => isFactor(i)), 1e-9);
 const largestWeight = map.weight.reduce((a, b) => Math.max(a, b), 1e-9);
 const topLevel = map.level.reduce((a, b) => Math.max(a, b), 1);
