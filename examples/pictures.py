@@ -15,7 +15,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import pandas as pd
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_wine
 
 from hicorex import Corex, HierarchicalCorex, plot
 from hicorex.datasets import make_latent_tree, make_overlapping_clusters
@@ -71,6 +71,12 @@ def main() -> None:
     save(plot.structure(Corex(3, n_states=2, random_state=0).fit(overlapping)), out / "structure.png")
     tree, _ = make_latent_tree(2000, 30, 6, root_flip=0.1, flip=(0.01, 0.05), random_state=0)
     save(plot.bounds(HierarchicalCorex((6, 1), n_states=2, random_state=0).fit(tree)), out / "bounds.png")
+
+    wine = load_wine(as_frame=True)
+    seen = ["alcohol", "color_intensity", "hue", "proline"]
+    traits = wine.data[seen].assign(grower=wine.target)
+    chemistry = Corex(3, n_states=3, random_state=0).fit(wine.data.drop(columns=seen))
+    save(plot.associations(chemistry.associate(traits)), out / "associations.png")
 
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"

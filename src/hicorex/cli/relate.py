@@ -26,7 +26,7 @@ def associate(options: AssociateOptions) -> None:
 
     Example:
 
-    $ hicorex associate wine-results wine.csv --traits growers.csv --out associations.csv
+    $ hicorex associate wine-results wine.csv --traits growers.csv
     """
     out, allow = _place(options, "associations")
     with opened_model(options, out, together=True) as (model, table):

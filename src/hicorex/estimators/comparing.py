@@ -165,7 +165,7 @@ class Comparing(Relating):
         table, _ = model.samples_of_fit(X)
         rng = np.random.default_rng(random_state)
         with LocalEngine(self.n_jobs) as engine:
-            return preservation_of(self.fitted_, table, int(n_permutations), rng, engine)
+            return preservation_of(self.fitted_, self._names(), table, int(n_permutations), rng, engine)
 
     def redundancy(self, X: Any = None) -> Redundancy:
         """Whether the variables of each factor repeat each other, or say something only together.

@@ -57,7 +57,7 @@ def associations(found: Associations, *, level: float = 0.05, ax: "Axes | None" 
     shares = found.explained_share[np.ix_(rows, columns)]
     image = ax.imshow(shares, cmap=AMOUNTS, vmin=0, vmax=max(0.01, float(shares.max())), aspect="auto")
     bar = figure_of(ax).colorbar(image, ax=ax, pad=0.02)
-    bar.set_label("share of the trait explained")
+    bar.set_label("share explained")
     sure = np.argwhere(found.q_values[np.ix_(rows, columns)] <= level)
     ax.scatter(sure[:, 1], sure[:, 0], s=14, color="white", edgecolors="black", linewidths=0.5)
     width, tall = points_of(ax)

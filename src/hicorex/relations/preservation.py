@@ -1,5 +1,6 @@
 """Whether the factors of a model are there in other samples too, against these samples with every column shuffled."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +14,6 @@ from hicorex.layer.data import Data
 from hicorex.layer.one_pass import run_pass
 from hicorex.relations.associations import known_q_values
 from hicorex.support.compatibility import check_pandas_support
-from hicorex.support.names import layer_factor_names
 
 # A factor is called preserved at this false discovery rate, if it explains anything of the new samples.
 LEVEL = 0.05
@@ -72,21 +72,24 @@ class Preservation:
 
 
 def preservation_of(
-    fitted: FittedModel, table: Source, n_permutations: int, rng: np.random.Generator, engine: Engine
+    fitted: FittedModel,
+    names: Sequence[str],
+    table: Source,
+    n_permutations: int,
+    rng: np.random.Generator,
+    engine: Engine,
 ) -> Preservation:
-    """How far each factor of all layers is there in other samples, which are in memory.
+    """How far each factor of all layers, by these names, is there in other samples, which are in memory.
 
     The columns of each layer's own input are shuffled: those of a further layer are the labels of the one below.
     """
     data = fitted.layers[0].encode(table, engine)
     if data.n_samples < 2:
         raise HicorexError("X has one sample, which cannot be shuffled; give more.")
-    names: list[str] = []
     numbers = []
-    for k, layer in enumerate(fitted.layers, start=1):
-        if k > 1:
-            data = layer.encode(fitted.layers[k - 2].label_table(data, engine), engine)
-        names += layer_factor_names(k, layer.n_factors)
+    for k, layer in enumerate(fitted.layers):
+        if k:
+            data = layer.encode(fitted.layers[k - 1].label_table(data, engine), engine)
         explains, by_chance = _against_chance(layer.state, data, n_permutations, rng, engine)
         numbers.append(
             np.stack(
