@@ -94,7 +94,6 @@ def measure(quick: bool) -> Iterator[Block]:
         coherent = float(np.mean([coherence(words[j], columns) for j in own if len(words[j]) > 1] or [np.nan]))
         each = [float(of[j]) for of, j in zip(areas, own, strict=True)]
         rows.append([name, seconds, float(np.mean(each)), each, coherent, objective, bound])
-        print(rows[-1], file=__import__("sys").stderr, flush=True)
     yield f"{X.shape[0]:,} documents x {X.shape[1]:,} words, {N_TOPICS} topics."
     numbers = {"seconds": ".0f", "AUC": ".3f", "of each theme": ".2f", "coherence": ".3f", "objective": ".1f"}
     yield Table({"model": ""} | numbers | {"bound, nats": ".1f"}, rows)

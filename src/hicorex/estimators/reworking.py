@@ -238,7 +238,7 @@ def merged(bench: Bench, factors: list[int], name: str | None) -> Change:
 
 def split(bench: Bench, factor: int, names: Sequence[str] | None, called: str) -> Change:
     """The layer with two factors in the place of one, fitted to its variables."""
-    columns = bench.layer.alpha[:, factor] > 0
+    columns = np.asarray(bench.layer.alpha[:, factor] > 0)
     if columns.sum() < 2:
         raise HicorexError(f"{called} has {int(columns.sum())} variables, which cannot be split; split another factor.")
     old: list[int | None] = [*range(factor), None, None, *range(factor + 1, bench.layer.n_factors)]
