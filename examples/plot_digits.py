@@ -15,7 +15,7 @@ from hicorex import Corex
 
 digits = load_digits()
 X = digits.data
-model = Corex(8, n_states=2, marginals="gaussian", random_state=0).fit(X)
+model = Corex(8, n_states=2, random_state=0).fit(X)
 strength = model.alpha_ * model.mutual_information_
 
 palette = ["#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#882255", "#44aa99", "#999933"]

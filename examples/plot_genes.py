@@ -41,7 +41,8 @@ def information(table):
 told = [information(table) for table in tables]
 fig, (ax, bars) = plt.subplots(1, 2, figsize=(8.4, 3.8), width_ratios=[1.3, 1], layout="constrained")
 order = np.argsort(np.where(module < 0, 99, module), kind="stable")
-image = ax.imshow((model.alpha_ * model.mutual_information_)[order].T, aspect="auto", cmap="cividis", vmin=0, vmax=0.5)
+strength = (model.alpha_ * model.mutual_information_)[order].T
+image = ax.imshow(strength, aspect="auto", cmap="cividis", vmin=0, vmax=0.5, interpolation="nearest")
 ax.set(xlabel="genes, by their true module; the last hundred have none", ylabel="factor", yticks=range(8))
 fig.colorbar(image, ax=ax, label="nats", location="top", shrink=0.6)
 bars.barh(range(8), told, color=["#332288" if value > 0.1 else "#cccccc" for value in told])

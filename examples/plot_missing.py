@@ -3,7 +3,7 @@ Labels with most of a row missing
 =================================
 
 A model of thirty measurements labels patients of whom only a few are known. A missing cell is left out; it is not
-filled in. With three quarters of the row gone, nine in ten labels are still the same.
+filled in. With nine in ten cells gone, nine in ten labels are still the same.
 """
 
 import matplotlib.pyplot as plt

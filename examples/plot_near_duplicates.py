@@ -19,6 +19,6 @@ print(f"{pairs.lower:.1f} nats by the factors, {pairs.lower_with_pairs:.1f} with
 
 fig, ax = plt.subplots(figsize=(7.4, 4), layout="compressed")
 ax.barh([str(pair) for pair in strongest], [pair.information for pair in strongest], color="#44aa99")
-ax.set_xlabel("nats that the one tells about the other when the factors are known")
+ax.set_xlabel("nats that factors leave")
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

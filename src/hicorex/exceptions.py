@@ -17,10 +17,10 @@ class HicorexError(ValueError):
     --------
     >>> import hicorex
     >>> try:
-    ...     hicorex.Corex("many").fit([[1.0, 2.0], [3.0, 4.0]])
+    ...     hicorex.datasets.load_quantquote("prices.zip")
     ... except hicorex.HicorexError as error:
-    ...     print("n_factors" in str(error))
-    True
+    ...     print(error)
+    prices.zip is not there; check its name and folder.
     """
 
     def __str__(self) -> str:
