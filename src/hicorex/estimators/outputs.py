@@ -2,16 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hicorex.exceptions import HicorexError
 from hicorex.fitted.layer import OfBatch, log_odds_columns_of, posterior_columns_of, states_of
-from hicorex.support.names import layer_factor_names
+from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
+    from hicorex.estimators.base import LayeredEstimator
     from hicorex.fitted.model import FittedModel
 
 Output = Literal["labels", "probabilities", "log_odds"]
@@ -43,8 +44,9 @@ class Transforming:
         """The names of these columns: layer1_factor0, ..., or layer1_factor0_state0, ..., layer by layer."""
         first = OUTPUTS[_known(output)][1]
         names = []
-        for k, layer in enumerate(self.fitted_.layers, start=1):
-            for name in layer_factor_names(k, layer.n_factors):
+        of_layers = names_of(cast("LayeredEstimator", self))[1:]
+        for layer, factors in zip(self.fitted_.layers, of_layers, strict=True):
+            for name in factors:
                 states = [f"{name}_state{s}" for s in range(first, layer.n_states)]
                 names += [name] if output == "labels" else states
         return names
