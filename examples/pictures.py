@@ -63,7 +63,7 @@ def main() -> None:
     save(plot.graph(model, groups=groups.rename("measure")), out / "graph.png")
     save(plot.factor(model, "layer1_factor1", top=6), out / "factor.png")
     save(plot.sorted_data(model, X)[0], out / "sorted_data.png")
-    save(plot.topics(model, n=6), out / "topics.png")
+    save(plot.topics(Corex(5, n_states=2, random_state=0).fit(X), n=6), out / "topics.png")
     save(plot.convergence(model), out / "convergence.png")
     save(plot.pointwise(model, X), out / "pointwise.png")
 

@@ -98,7 +98,9 @@ def filled_in(X: Any, columns: dict[int, tuple[np.ndarray, np.ndarray]]) -> tupl
     filled = []
     for i, (rows, told) in columns.items():
         column = frame[:, i]
-        lacks = _lacks([column[row] for row in rows.tolist()])
+        lacks = np.asarray(column.is_null().to_numpy(), bool)[rows]
+        if column.dtype.is_float():
+            lacks |= np.asarray(column.is_nan().fill_null(True).to_numpy(), bool)[rows]
         kept[i] = rows[~lacks]
         told = np.rint(told).astype(int) if column.dtype.is_integer() and told.dtype.kind == "f" else told
         filled.append(column.scatter(rows[lacks].tolist(), told[lacks].tolist()))
@@ -106,5 +108,5 @@ def filled_in(X: Any, columns: dict[int, tuple[np.ndarray, np.ndarray]]) -> tupl
 
 
 def _lacks(cells: list[Any]) -> np.ndarray:
-    """Which cells hold no value: None, NaN, and what pandas writes for them."""
-    return np.array([cell is None or bool(cell != cell) if type(cell).__name__ != "NAType" else True for cell in cells])
+    """Which cells of an array hold no value: None or NaN."""
+    return np.array([cell is None or bool(cell != cell) for cell in cells])

@@ -7,7 +7,7 @@ import numpy as np
 
 from hicorex.findings.leading import leading_variables
 from hicorex.plot.canvas import PALETTE, axes_or_new, label_of, layer_of
-from hicorex.support.names import layer_factor_names
+from hicorex.support.names import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def topics(
     ax.set_xlim(0, max(len(told), 1))
     ax.set_ylim(n - 0.5, -0.5)
     ax.set_yticks([])
-    ax.set_xticks(np.arange(len(told)) + WIDTH / 2, [layer_factor_names(layer, fitted.n_factors)[j] for j, _ in told])
+    ax.set_xticks(np.arange(len(told)) + WIDTH / 2, [label_of(names_of(model)[layer][j]) for j, _ in told])
     ax.tick_params(length=0, labelsize=8)
     ax.spines[:].set_visible(False)
     return ax
