@@ -42,8 +42,10 @@ def of_hicorex(X, anchors):
 def of_corextopic(X, anchors, strength):
     """The same of corextopic, which has no bound beside its objective."""
     from corextopic.corextopic import Corex
+    from scipy.sparse import csr_matrix
     from scipy.special import logit
 
+    X = csr_matrix(X)  # anchors need the means of a matrix
     model = Corex(n_hidden=N_TOPICS, seed=0)
     given = {} if anchors is None else {"anchors": anchors, "anchor_strength": strength}
     model.fit(X, **given)

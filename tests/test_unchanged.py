@@ -133,7 +133,7 @@ def test_an_interruption_of_the_last_step_changes_no_model(fitted, name, method,
 
     streaming = MODELS[name]().fit(OLD).partial_fit(OLD)
     with monkeypatch.context() as patched:
-        module = "hierarchy" if name == "hierarchy" else "learning" if method == "fit" else "corex"
+        module = "stack" if name == "hierarchy" else "learning" if method == "fit" else "corex"
         patched.setattr(f"hicorex.estimators.{module}.gather", interrupted)
         for model in (fitted[name], streaming, MODELS[name]()):
             assert_unchanged(model, lambda m: getattr(m, method)(OLD[::-1]), KeyboardInterrupt, "here")

@@ -25,7 +25,7 @@ def test_probabilities_are_counted_as_draws_without_return():
     assert_allclose(first.p_value, comb(15, 1) / comb(20, 6))  # all five and one more
     assert_allclose([first.expected, first.fold], [1.5, 5 / 1.5])
     assert_allclose(first.q_value, 4 * first.p_value)
-    assert first.shared == tuple(NAMES[:5])
+    assert first.variables == tuple(NAMES[:5])
     even = next(row for row in found.rows if (row.factor, row.group) == ("b", "even"))
     assert_allclose(even.p_value, 1 - comb(10, 2) / comb(20, 2))
     assert tuple(found.to_frame().columns) == ENRICHMENT == Enriched._fields

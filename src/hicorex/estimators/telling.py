@@ -85,7 +85,7 @@ class Telling:
         return shares_by(cast("LayeredEstimator", self), X, by, bins)
 
     def to_networkx(self) -> Any:
-        """The structure as a directed graph of networkx, which ``pip install networkx`` provides.
+        """The structure as a directed graph of networkx, which ``pip install "hicorex[networkx]"`` brings.
 
         Nodes are the variables and the factors by name, with ``kind``, ``layer`` and ``information``; a variable that
         is called as a factor is gets ``_`` at its end. Edges point from a factor to what belongs to it, with

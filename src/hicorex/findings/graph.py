@@ -106,7 +106,7 @@ class Graph(NamedTuple):
         try:
             import networkx as nx
         except ImportError:
-            raise HicorexError("to_networkx needs networkx: pip install networkx.") from None
+            raise HicorexError('to_networkx needs networkx: pip install "hicorex[networkx]".') from None
         taken = {node.name for node in self.nodes if node.layer}
         keys = {}
         for node in self.nodes:

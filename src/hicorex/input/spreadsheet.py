@@ -49,7 +49,7 @@ SAMPLES = (
 ASSOCIATIONS = ("factor", "trait", "kind", "n_samples", "explained_share", "p_value", "q_value")
 ENRICHMENT = (
     *("factor", "grouping", "group", "n_variables", "n_group", "n_shared", "expected", "fold", "p_value", "q_value"),
-    "shared",
+    "variables",
 )
 DIFFERENCES = (
     *("factor", "state", "most", "least", "share_of_most", "share_of_least", "difference", "explained_share"),

@@ -28,7 +28,7 @@ class Enriched(NamedTuple):
     fold : n_shared / expected
     p_value : how likely chance alone gives so many or more, by the hypergeometric distribution
     q_value : the least false discovery rate, over all factors and groups, at which this would be called significant
-    shared : the variables of both
+    variables : those of both
     """
 
     factor: str
@@ -41,7 +41,7 @@ class Enriched(NamedTuple):
     fold: float
     p_value: float
     q_value: float
-    shared: tuple[str, ...]
+    variables: tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
