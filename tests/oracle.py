@@ -18,6 +18,10 @@ def is_gaussian(column):
     return column.dtype.kind == "f"
 
 
+class Ordered(np.ndarray):
+    """Codes of a column whose categories have an order."""
+
+
 def is_missing(x):
     return x != x or (x == -1 and not isinstance(x, float))
 
@@ -72,7 +76,27 @@ def marginal(column, share, weight, prior_samples=1.0, floor=1e-4):
     n_categories = column.max() + 1
     count = np.array([share[column == v].sum() for v in range(n_categories)])
     overall = np.array([weight[column == v].sum() for v in range(n_categories)])
-    return (count + prior_samples * overall / overall.sum()) / (count.sum() + prior_samples)
+    overall = overall / overall.sum()
+    p = (count + prior_samples * overall) / (count.sum() + prior_samples)
+    return along_order(p, overall, count.sum(), prior_samples) if isinstance(column, Ordered) else p
+
+
+def along_order(p, overall, seen, prior_samples):
+    """Probabilities drawn towards p(x) times the mean of p(x|y) / p(x) over a category and its neighbours."""
+    n_categories = len(p)
+    if n_categories < 3:
+        return p
+    q = np.zeros(n_categories)
+    for v in range(n_categories):
+        near = [w for w in (v - 1, v, v + 1) if 0 <= w < n_categories]
+        q[v] = overall[v] * np.average([p[w] / overall[w] for w in near], weights=[overall[w] for w in near])
+    size, drawn = seen + prior_samples, 25 * prior_samples
+    return (size * p + drawn * q / q.sum()) / (size + drawn)
+
+
+def plain(column):
+    """A column of categories without their order, as given the joint states of several factors."""
+    return column.view(np.ndarray)
 
 
 def estimate(columns, weight, labels, **smoothing):
@@ -131,6 +155,7 @@ def conditional_information(column, weight, labels, factors):
     """I(Y_last : X | those before), on joint states weighted by products of labels."""
     k = labels.shape[2]
     total = 0.0
+    column = plain(column)
     seen = np.array([not is_missing(x) for x in column])
     for before in product(range(k), repeat=len(factors) - 1):
         share = weight * np.prod([labels[:, j, s] for j, s in zip(factors[:-1], before, strict=True)], axis=0)
@@ -149,6 +174,7 @@ def communality(column, weight, labels, factors):
     joint = list(product(range(k), repeat=len(factors)))
     shares = [weight * np.prod([labels[:, j, s] for j, s in zip(factors, at, strict=True)], axis=0) for at in joint]
     sizes = np.array([(share * seen).sum() for share in shares])
+    column = column if len(factors) == 1 else plain(column)
     p, marginals = sizes / sizes.sum(), [marginal(column, share, weight) for share in shares]
     if is_gaussian(column):
         mean, variance = np.array(marginals).T

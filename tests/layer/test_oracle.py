@@ -20,7 +20,7 @@ from hicorex.layer.one_pass import run_pass
 from hicorex.layer.starts import primed_starts
 from hicorex.layer.step import update
 from hicorex.layer.structure import FURTHER_LEVEL, RULES
-from hicorex.marginals import Gaussian, joint_marginals
+from hicorex.marginals import Gaussian, Ordered, joint_marginals
 from hicorex.marginals.base import join
 
 N_FACTORS = 3
@@ -30,10 +30,12 @@ class Case:
     """A table, its columns as the oracle takes them, and a state of the fast path after some steps."""
 
     def __init__(
-        self, structure, n_states=2, missing=0.0, weighted=False, dtype=np.float64, steps=3, seed=0, sparse=False
+        self, structure, n_states=2, missing=0.0, weighted=False, dtype=np.float64, steps=3, seed=0, sparse=False, ordered=False
     ):
         rng = np.random.default_rng(seed)
         table, kinds = mixed_table(rng, missing=missing)
+        if ordered:
+            kinds = ["ordered" if kind == "categorical" and i != 2 else kind for i, kind in enumerate(kinds)]
         self.weight = rng.integers(1, 4, len(table)).astype(float) if weighted else np.ones(len(table))
         read = source_of(csr_array(table) if sparse else table)
         with LocalEngine(1) as engine:
@@ -63,7 +65,8 @@ class Case:
                     column = np.where(present, column, np.nan)
             return column
         codes = list(block.codes_of(samples))[at].astype(int)
-        return np.where(codes == block.sizes[at], -1, codes)
+        column = np.where(codes == block.sizes[at], -1, codes)
+        return column.view(oracle.Ordered) if isinstance(block, Ordered) else column
 
     def plain(self, state):
         """prior, marginals and alpha as the oracle takes them."""
@@ -94,6 +97,9 @@ CASES = {
     "weighted": {"weighted": True},
     "missing, weighted, three states": {"missing": 0.2, "weighted": True, "n_states": 3},
     "single precision": {"dtype": np.float32, "missing": 0.1},
+    "ordered": {"ordered": True},
+    "ordered, missing, weighted, three states": {"ordered": True, "missing": 0.2, "weighted": True, "n_states": 3},
+    "ordered, single precision": {"ordered": True, "dtype": np.float32, "missing": 0.1},
     "sparse": {"sparse": True},
     "sparse, missing, weighted, three states": {"sparse": True, "missing": 0.2, "weighted": True, "n_states": 3},
     "sparse, single precision": {"sparse": True, "dtype": np.float32, "missing": 0.1},
@@ -239,6 +245,7 @@ def _explained(column, weight, labels, factors, prior_samples, short):
     seen = np.array([not oracle.is_missing(x) for x in column])
     size = (weight * seen) @ shares if len(factors) > 1 else weight @ shares
     size = size / size.sum()
+    column = column if len(factors) == 1 else oracle.plain(column)
     marginals = [oracle.marginal(column, weight * share, weight, prior_samples) for share in shares.T]
     states = list(product(range(k), repeat=len(factors)))
     explained, without = np.zeros(len(labels)), np.zeros((len(factors), len(labels)))

@@ -182,7 +182,9 @@ class FitOptions:
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="Columns to leave out, likewise.")] = None
     kinds: Annotated[
         list[str] | None,
-        typer.Option("--kinds", help="How columns are read: NAME=gaussian, rank or categorical, separated by commas."),
+        typer.Option(
+            "--kinds", help="How columns are read: NAME=gaussian, rank, categorical or ordered, separated by commas."
+        ),
     ] = None
     weights: Annotated[str | None, typer.Option(help="The column with the weights of the rows.")] = None
     groups: Groups = None

@@ -59,12 +59,14 @@ class Corex(LayeredEstimator):
     n_states : int or "auto", default="auto"
         Number of states of each factor, k. "auto" takes as few as explain nearly as much of held-out samples as the
         best size does, together with ``n_factors`` where that is "auto" as well.
-    marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
+    marginals : "auto", "gaussian", "rank", "categorical", "ordered", or a list or mapping of these by column
         How a variable depends on a factor. "auto" goes by the values, whatever their type: text, truth values and
         types of categories are categorical; so are whole numbers of two different values, and of up to 20 if there
         are three rows for each; all other numbers are amounts, "gaussian" as they are or by "rank", their normal
         scores, whichever tells more of the other columns. Keys of a mapping are names, indices or patterns such as
-        "q*", which speak of columns of numbers alone. NaN and None are missing values in any of them.
+        "q*", which speak of columns of numbers alone. "ordered", which "auto" never takes, is for answers such as 1
+        to 5: categories that are smoothed along their order, which pays where samples are few; a pattern means the
+        columns of few whole numbers. NaN and None are missing values in any of them.
     structure : "unique", "overlap" or "tree", default="unique"
         How alpha is chosen. "unique": by how much of a factor's information about a variable the better
         factors lack. "overlap": by the paper's count of first right guesses. "tree": one factor a variable.

@@ -40,7 +40,7 @@ class Relating:
             matched by these, and samples without traits are left out.
         X : array-like, data frame or scipy sparse table of shape (n_samples, n_features), default=None
             None stands for the samples of the fit, if the model still knows them.
-        kinds : "auto", or a mapping of "gaussian", "rank" or "categorical" by trait
+        kinds : "auto", or a mapping of "gaussian", "rank", "categorical" or "ordered" by trait
             How traits are read, as ``marginals`` of the variables: whole numbers of few values are categories.
         survival : pair of str, or mapping of names to such pairs, default=None
             The traits that hold a time and whether the event came then (1) or the sample was only seen until then (0).

@@ -44,7 +44,7 @@ def representation_bounds(
     X : array-like, data frame or scipy sparse table of shape (n_samples, n_features)
     posteriors : array-like of shape (n_samples, n_units, n_states) or (n_samples, n_units)
         p(y_j = s | x), which sums to one over the states; or p(y_j = 1 | x) of units with two states.
-    marginals : "auto", "gaussian", "rank", "categorical", or a list or mapping of these by column
+    marginals : "auto", "gaussian", "rank", "categorical", "ordered", or a list or mapping of these by column
         As in ``Corex``.
     cv : int or scikit-learn splitter, default=None
         Evaluate each fold by the structure and the marginals p(x_i | y) of the other folds, so that no sample is

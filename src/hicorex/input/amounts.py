@@ -7,6 +7,7 @@ import numpy as np
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.amount_kinds import try_amounts
+from hicorex.input.column_kinds import CODED
 from hicorex.input.readers import Form, Reader
 
 # The most rows that tell, drawn from all of the table, since neighbours are alike in one that is sorted.
@@ -100,7 +101,7 @@ def read_by_rank(samples: Sequence[AmountSample], kinds: Sequence[str], is_open:
     weight = np.concatenate([sample.weight for sample in samples])
     if weight.sum() < FEWEST:
         return []
-    others = [at for at in np.flatnonzero(~amounts).tolist() if kinds[looked[at]] == "categorical"]
+    others = [at for at in np.flatnonzero(~amounts).tolist() if kinds[looked[at]] in CODED]
     trial = try_amounts(numbers, [_together([s.codes(at) for s in samples]) for at in others], weight)
     if looked.size < len(kinds):
         return every.tolist() if trial.all_by_rank else []

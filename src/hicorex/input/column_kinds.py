@@ -7,7 +7,9 @@ from enum import Enum, StrEnum, auto
 from typing import NamedTuple
 
 # The kinds of columns that a model learns from.
-KINDS = ("gaussian", "rank", "categorical")
+KINDS = ("gaussian", "rank", "categorical", "ordered")
+# Those whose columns are coded by their categories.
+CODED = ("categorical", "ordered")
 # Whole numbers of at most this many different values, each of this number of rows on average, are categories.
 MOST_CODES, ROWS_OF_CODE = 20, 3
 # Boxes of which at least this number are ticked, and as many not.
@@ -17,11 +19,12 @@ MOST_TEXTS = 100_000
 
 
 class ColumnKind(StrEnum):
-    """What a column is used as; the first three are the kinds that a model learns from."""
+    """What a column is used as; the first four are the kinds that a model learns from."""
 
     GAUSSIAN = "gaussian"
     RANK = "rank"
     CATEGORICAL = "categorical"
+    ORDERED = "ordered"
     ROW_NAMES = "row names"
     WEIGHTS = "weights"
     IGNORED = "ignored"
@@ -30,6 +33,11 @@ class ColumnKind(StrEnum):
     def is_learned(self) -> bool:
         """Whether a model learns from the column."""
         return self in KINDS
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether a model reads the column as categories, in order or not."""
+        return self in CODED
 
     @property
     def in_words(self) -> str:

@@ -13,6 +13,8 @@ from scipy.special import ndtr
 from hicorex import kernels
 from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY, add_up
+from hicorex.exceptions import HicorexError
+from hicorex.input.column_kinds import CODED
 from hicorex.input.encoder_learning import (
     Scales,
     blocks_of_columns,
@@ -28,11 +30,11 @@ from hicorex.input.readers.codes import find_codes
 from hicorex.input.sources import MemorySource, Source
 from hicorex.input.survey import survey_of
 from hicorex.layer.data import Data, Part, digest_of, row_slices, tile_height, totals_of
-from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
+from hicorex.marginals import Categorical, Gaussian, Ordered, SparseCategorical, categorical, gaussian
 from hicorex.marginals.base import Block
 
 # The family of marginals of each kind of column.
-FAMILIES: dict[str, type[Block]] = {"gaussian": Gaussian, "rank": Gaussian, "categorical": Categorical}
+FAMILIES: dict[str, type[Block]] = {"gaussian": Gaussian, "rank": Gaussian, "categorical": Categorical, "ordered": Ordered}
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
 # Standard deviations beyond which new values count as this far: their squares must stay finite, by any weight.
@@ -64,7 +66,7 @@ class Encoder:
     size, centre, spread : (n_columns,), by which columns of numbers are standardised
     informative : (n_columns,), False for columns that are constant or wholly missing
     ranks : by column of rank marginals, the values of the fit, rising, and their normal scores
-    categories : by column of categorical marginals, its categories, rising
+    categories : by column of categorical or ordered marginals, its categories, rising
     parts : the columns of each block; columns of two categories without gaps have separate blocks, since a
         matrix product serves them
     gaps : (n_columns,), whether a column of the fit lacks values; None if that is no longer known
@@ -117,6 +119,11 @@ class Encoder:
         dtype : in which the samples are computed; None for what the table's shape asks for
         gaps : (n_columns,), which columns may lack values; None for those that do
         """
+        if source.sparse and "ordered" in self.kinds:
+            raise HicorexError(
+                f'Column {source.column_name(self.kinds.index("ordered"))} is "ordered", which needs a dense table: '
+                'give X.toarray(), or marginals "categorical".'
+            )
         chosen = np.dtype(dtype or precision(source.shape))
         height = tile_height(self.row_cells(source.row_cells))
         coder = _PartEncoder(self, gaps, chosen, source.sparse, height)
@@ -144,12 +151,12 @@ class Encoder:
         return blocks
 
     def is_coded(self, part: np.ndarray) -> bool:
-        """Whether the columns of a block are categorical."""
-        return FAMILIES[self.kinds[part[0]]] is Categorical
+        """Whether the columns of a block are categorical, in order or not."""
+        return self.kinds[part[0]] in CODED
 
     def row_cells(self, stored: int) -> int:
         """The number of cells of a sample in blocks, if a table stores ``stored`` of them; numbers are never sparse."""
-        numeric = sum(kind != "categorical" for kind in self.kinds)
+        numeric = sum(kind not in CODED for kind in self.kinds)
         return min(self.n_columns, numeric + stored)
 
     def row_bytes(self, gaps: np.ndarray, dtype: DTypeLike) -> int:
@@ -225,6 +232,8 @@ class Encoder:
         """A block of coded columns; ``whole`` says that none lacks values."""
         known = [self.categories[i] for i in part.tolist()]
         sizes = np.array([categories.size for categories in known])
+        if self.kinds[part[0]] == "ordered":
+            return Ordered(sizes, dtype)
         if not sparse:
             return Categorical(sizes, bool(whole and np.all(sizes == 2)), dtype)
         none_missing = np.zeros(1, bool)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from hicorex.exceptions import warn_caller
-from hicorex.input.column_kinds import MOST_CODES
+from hicorex.input.column_kinds import CODED, MOST_CODES
 from hicorex.input.readers import column_name
 from hicorex.input.survey import Scale, Survey, scale_of
 
@@ -88,14 +88,17 @@ def _scores_of(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.n
 def blocks_of_columns(kinds: list[str], survey: Survey, sparse: bool) -> list[np.ndarray]:
     """The columns of each block.
 
-    Blocks of numbers come first, then those of two categories without gaps, then those of other categories.
+    Blocks of numbers come first, then those of two categories without gaps, then those of other categories, then ordered ones.
     """
-    numeric = np.array([i for i, kind in enumerate(kinds) if kind != "categorical"], int)
-    coded = np.array(list(survey.categories), int)
+    numeric = np.array([i for i, kind in enumerate(kinds) if kind not in CODED], int)
+    coded, ordered = (
+        np.array([i for i in survey.categories if (kinds[i] == "ordered") == in_order], int)
+        for in_order in (False, True)
+    )
     # Cells of a sparse table that are not stored hold 0, the first of two categories in a product.
     two = {i for i, known in survey.categories.items() if known.size == 2 and (known[0] == 0 or not sparse)}
     binary = np.array([i in two and not survey.gaps[i] for i in coded.tolist()], bool)
-    return [*chunks(numeric), *chunks(coded[binary]), *chunks(coded[~binary])]
+    return [*chunks(numeric), *chunks(coded[binary]), *chunks(coded[~binary]), *chunks(ordered)]
 
 
 def chunks(columns: np.ndarray) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ from hicorex.engine import Engine
 from hicorex.engine.reduction import ARITY
 from hicorex.exceptions import ColumnTypeError, HicorexError
 from hicorex.input.amounts import AmountSample, read_by_rank, sampled, telling_rows
-from hicorex.input.column_kinds import KINDS, MOST_CODES, are_codes
+from hicorex.input.column_kinds import CODED, MOST_CODES, are_codes
 from hicorex.input.marginal_kinds import AUTO, Wishes
 from hicorex.input.readers import Form, Reader, SparseReader, column_name, slices
 from hicorex.input.sources import Source
@@ -101,7 +101,7 @@ class Survey(NamedTuple):
         """Whether it has what a column of this kind needs, whose kind was open."""
         if kind == "gaussian":
             return not self.held.few[i]
-        return kind == "categorical" and i in self.categories
+        return kind in CODED and i in self.categories
 
     def completed(self, other: "Survey") -> "Survey":
         """With what another survey of the same rows tells of further columns."""
@@ -125,7 +125,7 @@ class Survey(NamedTuple):
             scale=Scale(*(values[numeric] for values in self.scale)),
             ranked=self.ranked[order],
             values=self.values[:, order],
-            categories={i: self.categories[i] for i, kind in enumerate(kinds) if kind == "categorical"},
+            categories={i: self.categories[i] for i, kind in enumerate(kinds) if kind in CODED},
         )
 
 
@@ -141,7 +141,8 @@ class Surveyor:
 
     def __init__(self, kinds: list[str], n_rows: int, names: list[str] | None):
         numeric, self._ranked, self._coded, self._open = (
-            np.array([i for i, column_kind in enumerate(kinds) if column_kind == kind], int) for kind in (*KINDS, AUTO)
+            np.array([i for i, kind in enumerate(kinds) if kind in wanted], int)
+            for wanted in (("gaussian",), ("rank",), CODED, (AUTO,))
         )
         self._sure, self._numeric = numeric, np.sort(np.append(numeric, self._open))
         most = np.clip(RANK_CELLS // max(self._ranked.size, 1), FEWEST_RANKED, MOST_RANKED)
@@ -286,9 +287,27 @@ def survey_of(
     for i, kind in enumerate(kinds):
         if wishes.kinds[i] == AUTO and not first.knows(i, kind):
             again[i] = kind
-    if all(kind == SKIPPED for kind in again):
-        return kinds, first.of_kinds(kinds)
-    return kinds, first.completed(_surveyed(source, again, sample_weight, engine)).of_kinds(kinds)
+    if any(kind != SKIPPED for kind in again):
+        first = first.completed(_surveyed(source, again, sample_weight, engine))
+    survey = first.of_kinds(kinds)
+    for i, kind in enumerate(kinds):
+        if kind == "ordered":
+            _check_ordered(source.column_name(i), survey.categories[i])
+    return kinds, survey
+
+
+def _check_ordered(name: str, categories: np.ndarray) -> None:
+    """Refuse values that are no answers in order."""
+    if categories.dtype.kind in "US":
+        raise ColumnTypeError(
+            f'Column {name} holds text, whose order nobody knows: write its answers as numbers from low to high for '
+            'marginals "ordered", or give it "categorical".'
+        )
+    if categories.size > MOST_CODES:
+        raise HicorexError(
+            f'Column {name} has {categories.size} different values, more than {MOST_CODES}: marginals "ordered" are for '
+            'answers such as 1 to 5; give it "rank" or "gaussian".'
+        )
 
 
 def _surveyed(source: Source, kinds: list[str], sample_weight: np.ndarray | None, engine: Engine) -> Survey:
@@ -301,10 +320,11 @@ def _kind(survey: Survey, i: int, wish: str | None) -> str:
     """The kind of a column by what all rows tell, or by what is asked for columns of numbers."""
     if survey.held.text[i]:
         return "categorical"
-    if wish is not None:
-        return wish
     few = survey.categories.get(i)
-    return "categorical" if few is not None and few.size and are_codes(few.size, survey.weight_sum) else "gaussian"
+    is_few = few is not None and few.size > 0
+    if wish is not None and (wish != "ordered" or is_few):
+        return wish
+    return "categorical" if few is not None and is_few and are_codes(few.size, survey.weight_sum) else "gaussian"
 
 
 def scale_of(numbers: np.ndarray, weight: np.ndarray) -> Scale:

@@ -36,6 +36,36 @@ def estimates(count, total, marginal, offsets, prior_samples, p):
 
 
 @jit
+def draw_to_neighbours(seen, marginal, offsets, neighbour_samples, p):
+    """Draw probabilities, as those of estimates, towards q(v) ~ marginal(v) sum_w p(w) / sum_w marginal(w), in place.
+
+    The sums are over v and its neighbours in order. Then p = (seen p + neighbour_samples q) / (seen + neighbour_samples)
+    with seen (k, J, n), the weight behind p (k, J, F). Columns of two categories have no order and stay as they are.
+    """
+    n_states, n_factors, _ = p.shape
+    near = np.empty(np.max(np.diff(offsets)))
+    for i in range(offsets.size - 1):
+        first, last = offsets[i], offsets[i + 1] - 1
+        if last - first > 2:
+            for s in range(n_states):
+                for j in range(n_factors):
+                    total = 0.0
+                    for f in range(first, last):
+                        of_state, of_all = 0.0, 0.0
+                        for w in range(max(f - 1, first), min(f + 2, last)):
+                            if marginal[w] > 0:
+                                of_state += p[s, j, w]
+                                of_all += marginal[w]
+                        near[f - first] = marginal[f] * of_state / of_all if marginal[f] > 0 else 0.0
+                        total += near[f - first]
+                    scale = neighbour_samples / max(total, 1e-300)
+                    for f in range(first, last):
+                        if marginal[f] > 0:
+                            drawn = seen[s, j, i] * p[s, j, f] + scale * near[f - first]
+                            p[s, j, f] = drawn / (seen[s, j, i] + neighbour_samples)
+
+
+@jit
 def binary_estimates(ones, label_sum, total, marginal, prior_samples, p):
     """As estimates, where all columns have two categories and none is missing.
 

@@ -7,11 +7,17 @@ from hicorex.marginals.joint import JointMarginals
 from hicorex.marginals.joint_categorical import JointCategorical
 from hicorex.marginals.joint_gaussian import JointGaussian
 from hicorex.marginals.joint_sparse import JointSparseCategorical
+from hicorex.marginals.ordered import Ordered
 from hicorex.marginals.sparse import SparseCategorical
 
-__all__ = ["Block", "Categorical", "Gaussian", "SparseCategorical", "joint_marginals"]
+__all__ = ["Block", "Categorical", "Gaussian", "Ordered", "SparseCategorical", "joint_marginals"]
 
-_JOINTS = {Categorical: JointCategorical, Gaussian: JointGaussian, SparseCategorical: JointSparseCategorical}
+_JOINTS = {
+    Categorical: JointCategorical,
+    Gaussian: JointGaussian,
+    Ordered: JointCategorical,
+    SparseCategorical: JointSparseCategorical,
+}
 
 
 def joint_marginals(block: Block) -> JointMarginals:

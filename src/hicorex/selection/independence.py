@@ -8,7 +8,7 @@ from scipy.special import chdtrc, fdtrc, ndtri, xlogy
 from scipy.stats import rankdata
 
 from hicorex import kernels
-from hicorex.marginals import Categorical, Gaussian, SparseCategorical, categorical, gaussian
+from hicorex.marginals import Categorical, Gaussian, Ordered, SparseCategorical, categorical, gaussian
 from hicorex.marginals.base import Block, FamilySamples, Parameters, Tile
 from hicorex.marginals.sparse import SparseTile
 
@@ -189,7 +189,12 @@ class SparseTest(CategoricalTest):
         return table
 
 
-_TESTS = {Gaussian: GaussianTest, Categorical: CategoricalTest, SparseCategorical: SparseTest}
+_TESTS = {
+    Gaussian: GaussianTest,
+    Categorical: CategoricalTest,
+    Ordered: CategoricalTest,
+    SparseCategorical: SparseTest,
+}
 
 
 def independence_test(block: Block, samples: FamilySamples, sample_weight: np.ndarray) -> IndependenceTest:

@@ -9,8 +9,8 @@ from hicorex.bounds.result import Bounds, FactorBounds, LayerBounds, NoUpper, No
 from hicorex.fitted.layer import FittedLayer
 from hicorex.fitted.model import FittedModel, StopReason
 from hicorex.fitted.naming import check_names
-from hicorex.input.column_kinds import KINDS, Written
-from hicorex.input.encoder import Encoder
+from hicorex.input.column_kinds import CODED, KINDS, Written
+from hicorex.input.encoder import FAMILIES, Encoder
 from hicorex.input.survey import MOST_CATEGORIES
 from hicorex.layer.stream import Stream
 from hicorex.layer.structure import most_links
@@ -183,14 +183,15 @@ def _check_encoder(encoder: Encoder, n_columns: int) -> None:
     array_of(encoder.centre, "centre", "f", (n_columns,))
     array_of(encoder.spread, "spread", "f", (n_columns,), tiny)
     array_of(encoder.informative, "informative", "b", (n_columns,))
-    ranked, coded = ({i for i, kind in enumerate(kinds) if kind == wanted} for wanted in ("rank", "categorical"))
+    ranked, coded = ({i for i, kind in enumerate(kinds) if kind in wanted} for wanted in (("rank",), CODED))
     agree(set(is_a(dict, encoder.ranks, "ranks")) == ranked, "ranks", "kinds")
     for values, scores in encoder.ranks.values():
         array_of(values, "the values of ranks", "f", (None,), -large, large)
         array_of(scores, "the scores of ranks", "f", values.shape)
         agree(values.size > 0 and (values[1:] > values[:-1]).all(), "the values of ranks", "their order")
     agree(set(is_a(dict, encoder.categories, "categories")) == coded, "categories", "kinds")
-    for categories in encoder.categories.values():
+    for i, categories in encoder.categories.items():
+        agree(kinds[i] != "ordered" or categories.dtype.kind not in "US", "ordered categories", "numbers")
         wide = categories.astype(float) if categories.dtype == np.float16 else categories
         array_of(wide, "categories", "biufUS", (None,), -large, large)
         in_order = bool((categories[1:] > categories[:-1]).all())
@@ -198,7 +199,8 @@ def _check_encoder(encoder: Encoder, n_columns: int) -> None:
     parts = list_of(np.ndarray, encoder.parts, "the blocks of columns")
     for part in parts:
         array_of(part, "a block of columns", "i", (None,), 0, n_columns - 1)
-        agree(len({kinds[i] == "categorical" for i in part.tolist()}) == 1, "a block of columns", "one kind")
+        families = {FAMILIES[kinds[i]] for i in part.tolist()}
+        agree(len(families) == 1, "a block of columns", "one kind")
     agree(np.array_equal(np.sort(np.concatenate(parts)), np.arange(n_columns)), "the blocks of columns", "the table")
 
 

@@ -40,7 +40,8 @@ def read_table(X: Any, *, like: Any = None, **reading: Any) -> Table:
     missing : sequence of str
         Further texts and numbers that stand for missing values.
     kinds : mapping of str to str
-        "gaussian", "rank" or "categorical" by name or pattern; a pattern speaks of columns of numbers. A column that
+        "gaussian", "rank", "categorical" or "ordered" by name or pattern; a pattern speaks of columns of numbers,
+        for "ordered" of few different whole ones. A column that
         would be left out is brought back by its name.
     use, exclude : sequence of str
         Names or patterns of the columns to use, or not to.

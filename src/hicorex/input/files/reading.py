@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hicorex.exceptions import HicorexError
 from hicorex.input.amounts import looked_at, read_by_rank, sampled, telling_rows
-from hicorex.input.column_kinds import ColumnDecision, ColumnKind, ColumnReason
+from hicorex.input.column_kinds import MOST_CODES, ColumnDecision, ColumnKind, ColumnReason
 from hicorex.input.files.choosing import Choice, choose
 from hicorex.input.files.examination import Examination, examine
 from hicorex.input.files.extra_rows import without_extra_rows
@@ -139,11 +139,15 @@ def _with_choice(examined: Examination, choice: Choice) -> list[ColumnDecision]:
         decision = decisions[at]
         if decision.reason in TELLS_NOTHING or (decision.kind is ColumnKind.IGNORED and at not in choice.named):
             continue
+        few = 0 < (decision.n_different or 0) <= MOST_CODES
+        if kind is ColumnKind.ORDERED and not few and at not in choice.named:
+            continue  # a pattern means the columns of few whole numbers
         if kind is not ColumnKind.CATEGORICAL and not examined.is_numeric[at]:
             if at not in choice.named:  # a pattern means the columns of numbers
                 continue
+            numbers = "write its answers as numbers from low to high, " if kind is ColumnKind.ORDERED else ""
             raise HicorexError(
-                f"Column {decision.name!r} holds text and cannot be {kind}; make it categorical or leave it out."
+                f"Column {decision.name!r} holds text and cannot be {kind}; {numbers}make it categorical or leave it out."
             )
         decisions[at] = decision._replace(kind=kind, as_asked=True)
     for at, reason in choice.left_out.items():

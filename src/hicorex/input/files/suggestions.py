@@ -74,7 +74,7 @@ def _pattern(column: Any, kind: ColumnKind, n_rows: int | None) -> bytes:
         values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), float)
     else:
         values = column.astype(float)
-    if kind is not ColumnKind.CATEGORICAL:
+    if not kind.is_coded:
         return b"amounts" + (values + 0.0).tobytes()
     _, first, codes = np.unique(values, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes].astype(np.int32).tobytes()
@@ -83,7 +83,7 @@ def _pattern(column: Any, kind: ColumnKind, n_rows: int | None) -> bytes:
 def _on_its_side(columns: pa.Table, decisions: Sequence[ColumnDecision]) -> bool:
     """Whether columns of amounts go together as samples do whose rows are variables of very different size."""
     amounts = [at for at, d in enumerate(decisions) if d.kind in (ColumnKind.GAUSSIAN, ColumnKind.RANK)]
-    others = sum(d.kind is ColumnKind.CATEGORICAL for d in decisions)
+    others = sum(d.kind.is_coded for d in decisions)
     if len(amounts) < MANY_AMOUNTS or others or columns.num_rows < 2 * len(amounts):
         return False
     chosen = amounts[:: max(1, len(amounts) // MANY_AMOUNTS)]

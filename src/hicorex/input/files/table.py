@@ -27,7 +27,7 @@ class Reading(TextStyle):
     delimiter, decimal, encoding, header, missing : see TextStyle
     row_names : the column with the names of rows
     use, exclude : names of columns, or patterns with * and ?; all are used if `use` is empty
-    kinds : a kind ("gaussian", "rank" or "categorical") for names or patterns; a name goes before a pattern
+    kinds : a kind ("gaussian", "rank", "categorical" or "ordered") for names or patterns; a name goes before a pattern
     weights : a column of numbers that holds the weights of samples
     transpose : whether the rows of the file are the columns of the table
     second_header : whether the row below the header holds no sample
