@@ -24,6 +24,16 @@ def mixed_frame(n_samples=200, seed=0):
     return frame, kinds
 
 
+def answers(n_samples=200, n_items=9, seed=0):
+    """Answers from 1 to 5 that follow three traits, each that of three items; some are missing."""
+    rng = np.random.default_rng(seed)
+    traits = np.repeat(rng.normal(size=(n_samples, 3)), n_items // 3, axis=1)
+    noisy = traits + rng.normal(scale=1.2, size=traits.shape)
+    table = 1.0 + (noisy[:, :, None] > [-1.5, -0.5, 0.5, 1.5]).sum(axis=2)
+    table[rng.random(table.shape) < 0.02] = np.nan
+    return pd.DataFrame(table, columns=[f"q{i}" for i in range(table.shape[1])])
+
+
 def encoded(X, marginals="auto", **options):
     """A table as a fit sees it."""
     with LocalEngine(1) as engine:
@@ -35,6 +45,7 @@ MODELS = {
     "gaussian": lambda: (Corex(2, n_states=2, marginals="gaussian", random_state=0), mixed_frame()[0].iloc[:, :8]),
     "rank": lambda: (Corex(2, marginals="rank", n_states=3, random_state=0), mixed_frame()[0].iloc[:, :8]),
     "categorical": lambda: (Corex(2, n_states=2, structure="tree", random_state=0), mixed_frame()[0][["text", "flag"]]),
+    "ordered": lambda: (Corex(2, n_states=3, marginals="ordered", random_state=0), answers()),
     "array": lambda: (
         Corex(2, n_states=2, structure="overlap", random_state=0),
         mixed_frame()[0].iloc[:, :8].to_numpy(),

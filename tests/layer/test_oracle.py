@@ -30,7 +30,16 @@ class Case:
     """A table, its columns as the oracle takes them, and a state of the fast path after some steps."""
 
     def __init__(
-        self, structure, n_states=2, missing=0.0, weighted=False, dtype=np.float64, steps=3, seed=0, sparse=False, ordered=False
+        self,
+        structure,
+        n_states=2,
+        missing=0.0,
+        weighted=False,
+        dtype=np.float64,
+        steps=3,
+        seed=0,
+        sparse=False,
+        ordered=False,
     ):
         rng = np.random.default_rng(seed)
         table, kinds = mixed_table(rng, missing=missing)

@@ -34,7 +34,9 @@ def kind_pairs(options: list[str] | None) -> dict[str, str]:
     for pair in name_list(options):
         name, equals, kind = pair.rpartition("=")
         if not equals:
-            raise HicorexError(f"--kinds {pair}: write NAME=KIND, with a kind of gaussian, rank, categorical or ordered.")
+            raise HicorexError(
+                f"--kinds {pair}: write NAME=KIND, with a kind of gaussian, rank, categorical or ordered."
+            )
         pairs[name] = kind
     return pairs
 

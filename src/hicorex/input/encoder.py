@@ -34,7 +34,12 @@ from hicorex.marginals import Categorical, Gaussian, Ordered, SparseCategorical,
 from hicorex.marginals.base import Block
 
 # The family of marginals of each kind of column.
-FAMILIES: dict[str, type[Block]] = {"gaussian": Gaussian, "rank": Gaussian, "categorical": Categorical, "ordered": Ordered}
+FAMILIES: dict[str, type[Block]] = {
+    "gaussian": Gaussian,
+    "rank": Gaussian,
+    "categorical": Categorical,
+    "ordered": Ordered,
+}
 # Small tables are computed in double precision, where speed does not matter.
 SMALL_TABLE_CELLS = 100_000
 # Standard deviations beyond which new values count as this far: their squares must stay finite, by any weight.

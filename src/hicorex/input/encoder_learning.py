@@ -88,7 +88,8 @@ def _scores_of(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.n
 def blocks_of_columns(kinds: list[str], survey: Survey, sparse: bool) -> list[np.ndarray]:
     """The columns of each block.
 
-    Blocks of numbers come first, then those of two categories without gaps, then those of other categories, then ordered ones.
+    Blocks of numbers come first, then those of two categories without gaps, then those of other categories, then
+    those of ordered ones.
     """
     numeric = np.array([i for i, kind in enumerate(kinds) if kind not in CODED], int)
     coded, ordered = (

@@ -24,8 +24,8 @@ class Wishes(NamedTuple):
     of_numbers: dict[int, str]
 
     def leave_open(self, i: int) -> bool:
-        """Whether nobody says what a column of numbers is."""
-        return self.kinds[i] == AUTO and i not in self.of_numbers
+        """Whether nobody says what a column of amounts is: a pattern's "ordered" speaks of few whole numbers alone."""
+        return self.kinds[i] == AUTO and self.of_numbers.get(i, "ordered") == "ordered"
 
 
 def wishes_of(source: Source, marginals: Any) -> Wishes:

@@ -300,13 +300,13 @@ def _check_ordered(name: str, categories: np.ndarray) -> None:
     """Refuse values that are no answers in order."""
     if categories.dtype.kind in "US":
         raise ColumnTypeError(
-            f'Column {name} holds text, whose order nobody knows: write its answers as numbers from low to high for '
+            f"Column {name} holds text, whose order nobody knows: write its answers as numbers from low to high for "
             'marginals "ordered", or give it "categorical".'
         )
     if categories.size > MOST_CODES:
         raise HicorexError(
-            f'Column {name} has {categories.size} different values, more than {MOST_CODES}: marginals "ordered" are for '
-            'answers such as 1 to 5; give it "rank" or "gaussian".'
+            f'Column {name} has {categories.size} different values, more than {MOST_CODES}: marginals "ordered" are '
+            'for answers such as 1 to 5; give it "rank" or "gaussian".'
         )
 
 

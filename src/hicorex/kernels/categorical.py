@@ -39,8 +39,8 @@ def estimates(count, total, marginal, offsets, prior_samples, p):
 def draw_to_neighbours(seen, marginal, offsets, neighbour_samples, p):
     """Draw probabilities, as those of estimates, towards q(v) ~ marginal(v) sum_w p(w) / sum_w marginal(w), in place.
 
-    The sums are over v and its neighbours in order. Then p = (seen p + neighbour_samples q) / (seen + neighbour_samples)
-    with seen (k, J, n), the weight behind p (k, J, F). Columns of two categories have no order and stay as they are.
+    The sums are over v and its neighbours in order. Then p (k, J, F) is (seen p + neighbour_samples q) divided by
+    seen + neighbour_samples, where seen (k, J, n) is the weight behind p. Columns of two categories stay as they are.
     """
     n_states, n_factors, _ = p.shape
     near = np.empty(np.max(np.diff(offsets)))

@@ -147,7 +147,8 @@ def _with_choice(examined: Examination, choice: Choice) -> list[ColumnDecision]:
                 continue
             numbers = "write its answers as numbers from low to high, " if kind is ColumnKind.ORDERED else ""
             raise HicorexError(
-                f"Column {decision.name!r} holds text and cannot be {kind}; {numbers}make it categorical or leave it out."
+                f"Column {decision.name!r} holds text and cannot be {kind}; {numbers}make it "
+                "categorical or leave it out."
             )
         decisions[at] = decision._replace(kind=kind, as_asked=True)
     for at, reason in choice.left_out.items():
