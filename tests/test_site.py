@@ -116,12 +116,13 @@ def test_every_example_has_a_message_and_a_picture():
 
 
 @pytest.mark.slow
-def test_an_example_runs_as_a_notebook(tmp_path):
+def test_an_example_runs_as_a_notebook(tmp_path, monkeypatch):
     """As it can be had from its page: made by the gallery, run by Jupyter."""
     notebook = pytest.importorskip("sphinx_gallery.notebook")
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # so that pictures are in the notebook
     shutil.copy(PROJECT / "examples" / "plot_growers.py", tmp_path)
     notebook.python_to_jupyter_cli([str(tmp_path / "plot_growers.py")])
     cells = nbformat.read(tmp_path / "plot_growers.ipynb", as_version=4)

@@ -59,7 +59,7 @@ def test_examples_of_the_help_work(run, tmp_path):
         assert example.startswith(command)
         done = run(*example.split())
         assert done.code == 0, done.err
-    results = ["labels.csv", "samples.csv", "split.hicorex", "wine-results", "wine.html"]
+    results = ["a.hicorex", "labels.csv", "samples.csv", "wine-results", "wine.html"]
     assert sorted(os.listdir(tmp_path)) == sorted([*results, "growers.csv", "substances.csv", "wine.csv"])
     assert "hicorex demo --out" in run("demo", "--help").out
 

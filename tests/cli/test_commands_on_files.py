@@ -144,7 +144,7 @@ def test_the_census_is_read_straight_from_its_file(run, real_data):
     columns = pd.read_csv("r/columns.csv").set_index("column")["kind"]
     assert columns.value_counts().to_dict() == {"categorical": 33, "gaussian": 5, "rank": 3, "weights": 1, "ignored": 1}
     assert json.loads(Path("r/bounds.json").read_text())["cross_fitted"]["lower"] > 5
-    assert "heavy tails in 'wage_per_hour'" in " ".join(done.err.split())
+    assert "99999 is in a column, far from all other values" in " ".join(done.err.split())
     assert len(pd.read_parquet("r/labels.parquet")) == 299_285
 
 

@@ -74,7 +74,7 @@ def test_enrich_reads_groups_and_gene_sets(genes, folder, run):
     done = run("enrich", "genes.hicorex", "--groups", "groups.csv", "--out", "found.csv")
     assert done.code == 0, done.err
     table = pd.read_csv(folder / "found.csv")
-    assert table["shared"][0].split("; ") == [
+    assert table["variables"][0].split("; ") == [
         n for n, c in zip(NAMES, model.clusters_, strict=True) if f"path {c}" == table["group"][0]
     ]
     sets = folder / "sets.gmt"

@@ -97,7 +97,7 @@ def edit(options: EditOptions) -> None:
 
     Example:
 
-    $ hicorex edit wine-results wine.csv --split layer1_factor0 --out split.hicorex
+    $ hicorex edit wine-results wine.csv --drop layer1_factor2 --out a.hicorex
     """
     allow = checked_output(str(options.out), "model", options)
     changes = [change for change in ("drop", "merge", "split", "freeze") if getattr(options, change)]
