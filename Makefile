@@ -6,7 +6,7 @@ ALL := .venv/ready-to-test
 SITE := .venv/ready-for-docs
 PIP := python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: setup lock browser demo docs test test-newest test-oldest paper bench clean
+.PHONY: setup lock browser demo docs test test-newest test-oldest dist paper bench clean
 
 setup: $(ALL)
 
@@ -80,6 +80,12 @@ test-oldest: $(UV) browser
 	$(call UNLOCKED,.venv-oldest,--extra test --resolution lowest-direct)
 	.venv-oldest/bin/$(PYTEST)
 
+# What is published, in the folder dist: built from what is here, and looked at.
+dist: $(ALL)
+	rm -rf dist
+	$(BIN)/python -m hatchling build --target sdist --target wheel --directory dist
+	$(BIN)/python -m pytest tests/test_distribution.py tests/test_publishing.py
+
 # HICOREX_DATA=... : the folder of the real data sets (real_data.py); SP500=... : QuantQuote's archive, or monthly returns.
 paper: $(ALL)
 	$(BIN)/python paper/run.py $(if $(SP500),--sp500 $(SP500))
@@ -89,4 +95,4 @@ bench: $(ALL)
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
 clean:
-	rm -rf .venv .venv-* site docs/api docs/gallery
+	rm -rf .venv .venv-* dist site docs/api docs/gallery

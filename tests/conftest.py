@@ -21,6 +21,14 @@ from hicorex.datasets import make_latent_tree
 
 # Workers of clusters alone import it.
 collect_ignore = ["forked.py"]
+# Forks, signals and limits of files are of POSIX.
+if not hasattr(os, "fork"):
+    collect_ignore += [
+        "cli/test_cli_memory.py",
+        "cli/test_commands_that_are_stopped.py",
+        "cli/test_commands_that_fail.py",
+    ]
+    collect_ignore += [f"storage/test_{name}.py" for name in ("checkpoint", "files", "outputs")]
 # Models and folders of results that several files look at.
 pytest_plugins = ["fitted", "result_folders"]
 # Pictures are drawn without a screen.
@@ -78,7 +86,8 @@ def run(tmp_path, monkeypatch, capsys):
     """Give a command in a folder of its own; what comes back has out, err and code."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("warnings.showwarning", None)
-    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
+    heard = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+    before = [(number, signal.getsignal(number)) for number in heard]
 
     def give(*words, stdin=b""):
         monkeypatch.setattr(sys, "argv", ["hicorex", *map(str, words)])

@@ -59,6 +59,22 @@ def test_every_public_method_of_a_model_is_on_its_page(reference):
             assert method.startswith("_") or f".{method}\n" in page
 
 
+def test_what_a_model_can_tell_is_in_the_list_of_results():
+    """All that users call, but for what scikit-learn knows of and what parts of the package ask of each other."""
+    text = (DOCS / "results.md").read_text()
+    documented = "\n".join(page.read_text() for page in PAGES)
+    for method in (
+        *("explain", "impute", "top_variables", "factors_by", "to_networkx", "redundancy", "names_prompt"),
+        *("associate", "enrichment", "compare", "compare_groups", "preservation", "variables_frame", "partial_fit"),
+        *("rename", "drop", "merge", "split", "freeze", "stability", "significance", "residual_pairs", "surprise"),
+    ):
+        assert hasattr(hicorex.Corex, method), method
+        assert re.search(rf"`{method}[`(]", text), method
+    assert "`plot.topics`" in text
+    for picture in plot.__all__:
+        assert re.search(rf"plot\.{picture}\b", documented), picture
+
+
 def test_every_public_name_says_what_it_is(names):
     for name, value in names.items():
         assert inspect.getdoc(value), name
