@@ -48,8 +48,11 @@ class IndependenceTest(ABC):
         """
 
     @abstractmethod
-    def probabilities(self, table: np.ndarray) -> np.ndarray:
-        """Probability (n,) or (J, n) of such sums, or stranger ones, if the label says nothing about the column."""
+    def probabilities(self, table: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Probability (n,) or (J, n) of such sums, or stranger ones, if the label says nothing about the column.
+
+        ``columns`` are some of them, None for all.
+        """
 
 
 class GaussianTest(IndependenceTest):
@@ -95,11 +98,12 @@ class GaussianTest(IndependenceTest):
                 table[row, s] = np.einsum("it,it->i", in_state, numbers[:, at])
         return table
 
-    def probabilities(self, table: np.ndarray) -> np.ndarray:
+    def probabilities(self, table: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """The p-values of two F tests in one."""
-        count, location, spread = table
-        of_location = variance_test(count, location, self._location_square) / LOCATION
-        return np.minimum(1, np.minimum(of_location, variance_test(count, spread, self._spread_square) / SPREAD))
+        some = slice(None) if columns is None else columns
+        count, location, spread = table[..., some]
+        of_location = variance_test(count, location, self._location_square[some]) / LOCATION
+        return np.minimum(1, np.minimum(of_location, variance_test(count, spread, self._spread_square[some]) / SPREAD))
 
 
 class CategoricalTest(IndependenceTest):
@@ -136,11 +140,15 @@ class CategoricalTest(IndependenceTest):
         count = np.bincount((label * n_entries + place).ravel(), repeated, minlength=n_states * n_entries)
         return count.reshape(n_states, -1)
 
-    def probabilities(self, table: np.ndarray) -> np.ndarray:
+    def probabilities(self, table: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """The p-value of the likelihood-ratio test, with Williams's correction for small counts."""
         block = self._block
-        starts = block.offsets[:-1]
-        table = table * block.is_category
+        starts, is_category = block.offsets[:-1], block.is_category
+        if columns is not None:
+            entries = np.flatnonzero(np.isin(block.column_of, columns))
+            starts = np.searchsorted(block.column_of[entries], columns)
+            table, is_category = table[..., entries], is_category[entries]
+        table = table * is_category
         of_category = table.sum(axis=0)
         common = of_category >= LEAST_COUNT * len(table)
         rest = np.add.reduceat(table * ~common, starts, axis=-1)

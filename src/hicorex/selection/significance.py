@@ -32,6 +32,8 @@ LEVEL = 0.01
 # The columns are left out in this number of groups. What tests without a column may spend of the odds of an error; the
 # two tests by other samples, which find pairs of columns that depend on each other alone, share the rest.
 N_GROUPS, WITHOUT_COLUMN = 8, 0.9
+# Of more factors the columns are in fewer groups, for a fit to many takes long.
+CROWD, FEW_GROUPS = 60, 2
 # With fewer iterations factors are not yet the ones that the links are of, and few links look significant.
 FIT_STARTS, FIT_ITERATIONS, FIT_TOL = 2, 25, 1e-3
 # Tables of more cells are tested on some of their rows, but not on fewer than FEWEST_ROWS.
@@ -76,7 +78,8 @@ def link_probabilities(
     group = _groups(links.weight)
     for g in np.unique(group):
         without = fitted(without_columns(data, group == g))
-        chance[:, group == g] = in_order(probabilities_of_labels(without, data, tests, engine), without)[:, group == g]
+        of_group = probabilities_of_labels(without, group == g, data, tests, engine)
+        chance[:, group == g] = in_order(of_group, without)[:, group == g]
     chance /= WITHOUT_COLUMN
     # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
     states: list[State] = []
@@ -94,11 +97,12 @@ def link_probabilities(
 
 
 def probabilities_of_labels(
-    state: State, data: Data, tests: list[IndependenceTest], engine: Engine
+    state: State, wanted: np.ndarray, data: Data, tests: list[IndependenceTest], engine: Engine
 ) -> list[np.ndarray]:
     """How likely the columns would be so unlike from state to state by chance: by block, of each factor, (J, n).
 
-    The samples are in memory. This is exact for columns to which the state has no link.
+    The samples are in memory. This is exact for columns to which the state has no link; columns that are not
+    ``wanted`` (n_columns,) have 1.
     """
     blocks, coefficients = data.blocks, block_coefficients(state, data, engine)
 
@@ -109,7 +113,13 @@ def probabilities_of_labels(
         return [test.tabulate(tile, at, weighted) for test, tile in zip(tests, tiles, strict=True)]
 
     tables = engine.sum(tabulate, data.parts)
-    return [test.probabilities(table) for test, table in zip(tests, tables, strict=True)]
+    chances = []
+    for test, table, of_block in zip(tests, tables, data.columns, strict=True):
+        columns = np.flatnonzero(wanted[of_block])
+        chances.append(np.ones((state.prior.shape[1], of_block.size)))
+        if columns.size:
+            chances[-1][:, columns] = test.probabilities(table, columns)
+    return chances
 
 
 def held_out_probabilities(state: State, data: Data, engine: Engine, depth: int | None = None) -> list[np.ndarray]:
@@ -196,7 +206,8 @@ def _groups(weight: np.ndarray) -> np.ndarray:
     n_factors = weight.shape[1]
     main = np.where(weight.any(axis=1), weight.argmax(axis=1), n_factors)
     group = np.empty(main.size, int)
-    group[np.lexsort((-weight.max(axis=1), main))] = np.arange(main.size) % N_GROUPS
+    n_groups = N_GROUPS if n_factors <= CROWD else FEW_GROUPS
+    group[np.lexsort((-weight.max(axis=1), main))] = np.arange(main.size) % n_groups
     return group
 
 
