@@ -32,8 +32,9 @@ LEVEL = 0.01
 # The columns are left out in this number of groups. What tests without a column may spend of the odds of an error; the
 # two tests by other samples, which find pairs of columns that depend on each other alone, share the rest.
 N_GROUPS, WITHOUT_COLUMN = 8, 0.9
-# Of more factors the columns are in fewer groups, for a fit to many takes long.
-CROWD, FEW_GROUPS = 60, 2
+# Of so many columns a factor, a quarter can be missed; of more factors, half, for a fit to many takes long.
+MANY_COLUMNS, FEWER_GROUPS = 32, 4
+CROWD, FEWEST_GROUPS = 60, 2
 # With fewer iterations factors are not yet the ones that the links are of, and few links look significant.
 FIT_STARTS, FIT_ITERATIONS, FIT_TOL = 2, 25, 1e-3
 # Tables of more cells are tested on some of their rows, but not on fewer than FEWEST_ROWS.
@@ -206,7 +207,8 @@ def _groups(weight: np.ndarray) -> np.ndarray:
     n_factors = weight.shape[1]
     main = np.where(weight.any(axis=1), weight.argmax(axis=1), n_factors)
     group = np.empty(main.size, int)
-    n_groups = N_GROUPS if n_factors <= CROWD else FEW_GROUPS
+    n_groups = FEWER_GROUPS if main.size >= MANY_COLUMNS * n_factors else N_GROUPS
+    n_groups = n_groups if n_factors <= CROWD else FEWEST_GROUPS
     group[np.lexsort((-weight.max(axis=1), main))] = np.arange(main.size) % n_groups
     return group
 
