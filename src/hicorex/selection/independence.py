@@ -61,8 +61,12 @@ class GaussianTest(IndependenceTest):
     def __init__(self, block: Gaussian, samples: gaussian.Samples, sample_weight: np.ndarray):
         self._block = block
         self._observed = block.tile(samples, slice(None)).observed(block.gaps)
-        values = np.where(self._observed, samples.values, np.nan)
-        self._location, self._spread = normal_scores(values), normal_scores(np.abs(values))
+        self._location, self._spread = np.empty((2, *samples.values.shape), np.float32)
+        step = max(1, FEW_CELLS // max(samples.values.shape[1], 1))
+        for first in range(0, len(samples.values), step):  # a copy of all values would take memory
+            some = slice(first, first + step)
+            values = np.where(self._observed[some], samples.values[some], np.nan)
+            self._location[some], self._spread[some] = normal_scores(values), normal_scores(np.abs(values))
         squares = [np.einsum("it,it,t->i", of, of, sample_weight) for of in (self._location, self._spread)]
         self._location_square, self._spread_square = squares
 
@@ -222,14 +226,9 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
     >>> normal_scores(np.array([[3.0, np.nan, 1.0]])).astype(float).round(2).tolist()
     [[0.67, 0.0, -0.67]]
     """
-    scores = np.empty(values.shape, np.float32)
-    step = max(1, FEW_CELLS // max(values.shape[1], 1))
-    for first in range(0, len(values), step):
-        some = values[first : first + step]
-        ranks = rankdata(some, axis=1, nan_policy="omit")
-        observed = np.maximum(np.count_nonzero(~np.isnan(some), axis=1), 1)[:, None]
-        scores[first : first + step] = np.where(np.isnan(some), 0, ndtri((ranks - 0.5) / observed))
-    return scores
+    ranks = rankdata(values, axis=1, nan_policy="omit")
+    observed = np.maximum(np.count_nonzero(~np.isnan(values), axis=1), 1)[:, None]
+    return np.where(np.isnan(values), 0, ndtri((ranks - 0.5) / observed)).astype(np.float32)
 
 
 def variance_test(count: np.ndarray, x: np.ndarray, square: np.ndarray) -> np.ndarray:

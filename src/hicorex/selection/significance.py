@@ -81,6 +81,7 @@ def link_probabilities(
         without = fitted(without_columns(data, group == g))
         of_group = probabilities_of_labels(without, group == g, data, tests, engine)
         chance[:, group == g] = in_order(of_group, without)[:, group == g]
+    del tests  # which take as much memory as the samples
     chance /= WITHOUT_COLUMN
     # One half is in memory at a time: fit to one, test on the other and fit to it, then test on the first again.
     states: list[State] = []
